@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory that a software trace unit and the recorder share.
+ *
+ *	one file:  header | sideband ring | slot 0 (header page + ring) | slot 1 | ...
+ *
+ * A traced thread owns one slot: it alone writes `head` and the ring, the
+ * recorder alone writes `tail`.  Everything needed to complete a stream after
+ * the thread was killed (pending TNT bits, last IP, the block it was in) lives
+ * in the slot.  Offsets are monotonic 64-bit byte counts; ring position =
+ * offset & (ring_size - 1).
+ *
+ * Sideband comes from many threads: a lock word holds the tid of the owner, and
+ * the recorder breaks the lock of an owner that is dead.
+ */
+#ifndef CORE_SHM_H
+#define CORE_SHM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define HT_SHM_MAGIC   0x314d485354574855ull
+#define HT_SHM_VERSION 1
+#define HT_SHM_PAGE    4096
+
+#define HT_SHM_F_RETC      0x01u /* compress returns */
+#define HT_SHM_F_CYC       0x02u /* CYC packets that count instructions */
+#define HT_SHM_F_OVERWRITE 0x04u /* never wait: the ring keeps the last bytes */
+#define HT_SHM_F_INHERIT   0x08u /* follow fork and exec */
+
+struct ht_shm_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;          /* HT_SHM_F_* */
+	uint64_t total_size;
+	uint64_t sideband_offset, sideband_size; /* size: power of two */
+	uint64_t slots_offset, slot_stride;      /* stride = HT_SHM_PAGE + ring_size */
+	uint64_t ring_size;                      /* power of two */
+	uint32_t n_slots;
+	uint32_t psb_period;     /* bytes */
+	int32_t  recorder_pid;
+	_Atomic uint32_t stop;   /* recorder: stop tracing, let programs run on */
+	char     filter[2048];   /* NUL-separated, double NUL at the end: "m GLOB", "a HEX-HEX", "s SYM+LEN@MODULE" */
+
+	/* Rung (incremented, then FUTEX_WAKE) when a ring is half full, sideband was
+	 * written or a slot was closed; the recorder waits on it with a timeout. */
+	_Alignas(64) _Atomic uint32_t doorbell;
+
+	_Alignas(64) _Atomic int32_t sideband_lock; /* tid of the owner, 0 = free */
+	_Atomic uint64_t sideband_head;
+	_Alignas(64) _Atomic uint64_t sideband_tail;
+};
+
+enum ht_shm_slot_state {
+	HT_SLOT_FREE = 0,
+	HT_SLOT_CLAIMED, /* being set up */
+	HT_SLOT_ACTIVE,
+	HT_SLOT_CLOSED   /* thread ended; recorder drains, then frees */
+};
+
+/* Encoder state of a live stream: written by the traced thread only. */
+struct ht_shm_live {
+	uint64_t tnt;       /* pending outcome bits, oldest in the highest used bit */
+	uint32_t tnt_bits;
+	uint32_t enabled;   /* packet generation is on (between PGE and PGD) */
+	uint64_t last_ip;   /* IP compression base */
+	uint64_t block_ip;  /* start of the block entered last */
+	uint64_t fault_ip;  /* set when a fatal signal is about to be taken: exact interrupted address */
+	uint32_t fault_valid;
+	uint32_t spare;
+};
+
+struct ht_shm_slot {
+	_Atomic uint32_t state;     /* enum ht_shm_slot_state */
+	int32_t          pid, tid;
+	uint32_t         spare;
+	uint64_t         start_tsc;
+	_Alignas(64) _Atomic uint64_t head;  /* bytes produced */
+	struct ht_shm_live live;
+	_Alignas(64) _Atomic uint64_t tail;  /* bytes consumed; FUTEX_WAKE on tail_seq after a move */
+	_Atomic uint32_t tail_seq;
+	_Atomic uint32_t waiting;   /* the thread waits for room */
+	uint64_t         lost;      /* recorder: bytes overwritten or lost */
+};
+
+_Static_assert(sizeof(struct ht_shm_slot) <= HT_SHM_PAGE, "a slot header fits a page");
+
+/* Sideband records: 8-byte aligned, never wrap (a PAD record fills the end of the ring). */
+enum ht_sb_type {
+	HT_SB_PAD = 0,
+	HT_SB_EXEC,     /* a new program image in pid: text = comm NUL exe path NUL */
+	HT_SB_FORK,     /* pid/tid = child; a = parent pid, b = parent tid (pid equal: new thread) */
+	HT_SB_EXIT,     /* thread pid/tid ended; a = 1 when the process ended */
+	HT_SB_COMM,     /* text = new name */
+	HT_SB_MMAP,     /* a = addr, b = len, c = pgoff, prot, dev, ino, build-id, text = path */
+	HT_SB_MUNMAP,   /* a = addr, b = len */
+	HT_SB_CODE,     /* a = addr, b = len, text = bytes */
+	HT_SB_NOTE      /* text = sentence for the user */
+};
+
+struct ht_sb_record {
+	uint32_t size;        /* bytes, header included, multiple of 8 */
+	uint16_t type;        /* enum ht_sb_type */
+	uint8_t  build_id_size;
+	uint8_t  spare;
+	uint64_t tsc;
+	int32_t  pid, tid;
+	uint64_t a, b, c;
+	uint32_t prot, flags; /* PROT_*, MAP_* */
+	uint32_t maj, min;
+	uint64_t ino;
+	uint8_t  build_id[20];
+	uint32_t text_size;   /* bytes in text[] that count */
+	uint8_t  text[];
+};
+
+#endif

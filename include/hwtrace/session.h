@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Session: who ran which code when.  It replays the sideband of a container
+ * into processes and their address spaces over time, and finds the code bytes,
+ * symbols and source lines behind an address.
+ *
+ *	container --> session --> view (one address space at one moment)
+ *	                     \--> module (one file: bytes, symbols, lines)
+ */
+#ifndef HWTRACE_SESSION_H
+#define HWTRACE_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwtrace/container.h>
+#include <hwtrace/error.h>
+
+struct ht_session;
+struct ht_view;
+struct ht_module;
+
+struct ht_session_config {
+	size_t      size;
+	const char *symfs;       /* root under which files are looked for first; NULL = none */
+	int         ignore_build_id; /* use a file although its build-id differs */
+};
+
+/* `c` is borrowed and must outlive the session. */
+int ht_session_open(struct ht_container *c, const struct ht_session_config *config,
+                    struct ht_session **out, struct ht_diag *diag);
+void ht_session_close(struct ht_session *s);
+struct ht_container *ht_session_container(const struct ht_session *s);
+
+/* A thread's life.  Times in ns, 0 = from the start / until the end. */
+struct ht_thread {
+	int32_t     pid, tid, ppid;
+	uint64_t    start_ns, end_ns;
+	const char *comm; /* the last name it had; "" if none was recorded */
+	uint32_t    n_comms;
+};
+
+uint32_t ht_session_thread_count(const struct ht_session *s);
+const struct ht_thread *ht_session_thread(const struct ht_session *s, uint32_t i);
+/* The name that thread `tid` had at `ns`; "" when not known. */
+const char *ht_session_comm(const struct ht_session *s, int32_t tid, uint64_t ns);
+/* Process that thread `tid` belongs to, -1 when not known. */
+int32_t ht_session_pid_of(const struct ht_session *s, int32_t tid);
+
+/* -- modules ------------------------------------------------------------ */
+
+enum ht_module_state {
+	HT_MODULE_UNTRIED = 0,
+	HT_MODULE_FOUND,
+	HT_MODULE_MISSING,  /* no such file */
+	HT_MODULE_CHANGED,  /* build-id differs from the recorded one */
+	HT_MODULE_MEMORY    /* anonymous memory: bytes come from HT_REC_CODE records */
+};
+
+struct ht_module_info {
+	const char *path;       /* as recorded */
+	const char *found_path; /* where it was found, NULL if not */
+	enum ht_module_state state;
+	int         is_elf;
+	uint8_t     build_id[HT_BUILD_ID_MAX];
+	uint8_t     build_id_size;
+	const char *why;        /* for MISSING and CHANGED: one sentence; else NULL */
+};
+
+/* Looks for the file at the first call. */
+const struct ht_module_info *ht_module_info(struct ht_module *m);
+uint32_t ht_module_index(const struct ht_module *m); /* small dense number, for tables */
+uint32_t ht_session_module_count(const struct ht_session *s);
+struct ht_module *ht_session_module(const struct ht_session *s, uint32_t i);
+
+/*
+ * Two ways to name a place in a module: `file offset`, and `vaddr`, the
+ * address that the ELF file itself uses (symbols, DWARF).  For what is no ELF
+ * file the two are equal.
+ */
+int ht_module_vaddr(struct ht_module *m, uint64_t file_offset, uint64_t *vaddr);
+int ht_module_offset(struct ht_module *m, uint64_t vaddr, uint64_t *file_offset);
+/* Bytes by vaddr; returns how many were there (0..size). */
+size_t ht_module_read(struct ht_module *m, uint64_t vaddr, void *buf, size_t size);
+
+/* An ELF symbol.  `name` is as in the file (mangled); life: session. */
+struct ht_symbol {
+	const char *name;
+	uint64_t    start, size; /* vaddr, bytes; a size of 0 was extended to the next symbol */
+	int         global;
+};
+
+/* Symbol that covers `vaddr`: .symtab, else .dynsym, else separate debug file. Returns 0 or -HT_ENOTFOUND. */
+int ht_module_symbol(struct ht_module *m, uint64_t vaddr, struct ht_symbol *out);
+/* All function symbols by start address, duplicates removed; *n may be 0. Life: session. */
+const struct ht_symbol *ht_module_symbols(struct ht_module *m, uint32_t *n);
+/* Executable ranges [start, end) in vaddr, sorted. */
+struct ht_range { uint64_t start, end; };
+const struct ht_range *ht_module_text(struct ht_module *m, uint32_t *n);
+/* libdw handle (Dwarf *) or NULL; owned by the session.  For line tables. */
+void *ht_module_dwarf(struct ht_module *m);
+/* libelf handle (Elf *) or NULL. */
+void *ht_module_elf(struct ht_module *m);
+
+/* -- views -------------------------------------------------------------- */
+
+struct ht_mapping {
+	uint64_t          start, end;  /* [start, end) in the address space */
+	uint64_t          pgoff;       /* file offset of `start` */
+	struct ht_module *module;      /* never NULL */
+	uint32_t          generation;  /* changes when the bytes behind it change */
+};
+
+/*
+ * The address space of process `pid` at time `ns`.  A view is a cursor: it goes
+ * forward with ht_view_advance() and is owned by the caller.
+ */
+int ht_view_new(struct ht_session *s, int32_t pid, struct ht_view **out);
+void ht_view_free(struct ht_view *v);
+/* Move to another process (per-CPU streams) at `ns`. */
+int ht_view_switch(struct ht_view *v, int32_t pid, uint64_t ns);
+int32_t ht_view_pid(const struct ht_view *v);
+/* Apply all changes stamped <= ns.  Returns 1 when executable content changed, 0 when not. */
+int ht_view_advance(struct ht_view *v, uint64_t ns);
+/* Time of the next change that is not yet applied; UINT64_MAX = none. */
+uint64_t ht_view_next_change(const struct ht_view *v);
+/* Ranges changed by the last advance that returned 1 (or by switch): life until the next call. */
+const struct ht_range *ht_view_changes(const struct ht_view *v, uint32_t *n);
+
+/* Mapping that covers `addr`. Returns 0 or -HT_ENOTFOUND. */
+int ht_view_find(struct ht_view *v, uint64_t addr, struct ht_mapping *out);
+/* All mappings, sorted by address. Life: until the view changes. */
+const struct ht_mapping *ht_view_mappings(struct ht_view *v, uint32_t *n);
+/*
+ * Code bytes at `addr`, up to `size`, across mappings; later HT_REC_CODE bytes
+ * win over the file.  Returns the count (0..size).  A return short of `size`
+ * means the next byte is missing; ht_view_why() tells why in one sentence.
+ */
+size_t ht_view_read(struct ht_view *v, uint64_t addr, void *buf, size_t size);
+/* enum ht_gap_kind and sentence for a byte that ht_view_read() could not give. */
+int ht_view_why(struct ht_view *v, uint64_t addr, const char **why);
+
+/* addr -> (module, vaddr). Returns 0 or -HT_ENOTFOUND. */
+int ht_view_resolve(struct ht_view *v, uint64_t addr, struct ht_module **m, uint64_t *vaddr);
+
+#endif

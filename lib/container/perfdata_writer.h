@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes a capture as perf.data that perf itself reads.  Records go to the file
+ * as they come; the header is completed by finish.  A file without finish is
+ * what an interrupted recording leaves: our reader takes it up to the cut.
+ */
+#ifndef CONTAINER_PERFDATA_WRITER_H
+#define CONTAINER_PERFDATA_WRITER_H
+
+#include <hwtrace/container.h>
+
+struct ht_perf_writer;
+
+struct ht_perf_writer_config {
+	struct ht_clock     clock;
+	struct ht_cpu_info  cpu;
+	const char         *backend;          /* "qemu", "ptrace": written with `software` */
+	int                 software;
+	int                 ret_compression;
+	int                 cyc;
+	char *const        *argv;             /* of the recording tool, for HEADER_CMDLINE */
+};
+
+int ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config,
+                        struct ht_perf_writer **out, struct ht_diag *diag);
+
+/* Append a sideband record (HT_REC_MMAP, MUNMAP, COMM, FORK, EXIT, ITRACE_START, LOST, CODE). */
+int ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec);
+
+/*
+ * Append trace bytes of one stream, as AUX + AUXTRACE.  `index` is dense from
+ * 0; (pid, tid) are the thread's.  `flags` are PERF_AUX_FLAG_*.  The bytes may
+ * come in two parts (a ring that wraps); `b` may be NULL.
+ */
+int ht_perf_writer_trace(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
+                         uint64_t time, uint64_t flags, const void *a, size_t a_size,
+                         const void *b, size_t b_size);
+
+/* Bytes written so far to the file. */
+uint64_t ht_perf_writer_size(const struct ht_perf_writer *w);
+const struct ht_diag *ht_perf_writer_diag(const struct ht_perf_writer *w);
+
+/* Complete the header and close; frees w.  Errors: HT_EIO (disk full, ...). */
+int ht_perf_writer_finish(struct ht_perf_writer *w, struct ht_diag *diag);
+/* Close without completing; frees w; NULL is fine. */
+void ht_perf_writer_abort(struct ht_perf_writer *w);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a container reader is made of.  container.c owns the struct, maps the
+ * file and picks the reader from its table by content.
+ */
+#ifndef CONTAINER_READER_H
+#define CONTAINER_READER_H
+
+#include <hwtrace/container.h>
+
+struct ht_reader {
+	const char *name;
+	/* 1 when the first bytes look like this format. */
+	int (*match)(const uint8_t *data, size_t size);
+	/* Fill info and streams; build private state into c->state. */
+	int (*open)(struct ht_container *c, const struct ht_container_config *config, struct ht_diag *diag);
+	void (*close)(struct ht_container *c);
+	int (*next)(struct ht_container *c, struct ht_record *rec);
+	void (*rewind)(struct ht_container *c);
+	unsigned (*build_id)(const struct ht_container *c, const char *path, uint8_t id[HT_BUILD_ID_MAX]);
+};
+
+struct ht_container {
+	const struct ht_reader *reader;
+	void                   *state;
+	char                   *path;
+	const uint8_t          *data;   /* the mapped file; NULL for raw */
+	size_t                  size;
+	struct ht_capture_info  info;
+	struct ht_stream       *streams;
+	uint32_t                n_streams;
+	struct ht_diag          diag;
+};
+
+extern const struct ht_reader ht_reader_perfdata;
+extern const struct ht_reader ht_reader_raw; /* never matched by content */
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a decode engine is made of.  decoder.c owns the struct, picks the engine
+ * from its table, keeps gaps and figures; the engine turns bytes into events.
+ */
+#ifndef DECODE_ENGINE_H
+#define DECODE_ENGINE_H
+
+#include <hwtrace/decoder.h>
+
+struct ht_engine {
+	const char *name;
+	/* 1 when the engine decodes `source`. */
+	int (*can)(enum ht_trace_source source);
+	/* Build the engine's state into d->state. */
+	int (*open)(struct ht_decoder *d, struct ht_diag *diag);
+	void (*close)(struct ht_decoder *d);
+	/* As ht_decoder_next(). */
+	int (*next)(struct ht_decoder *d, struct ht_event *ev, int n);
+};
+
+struct ht_decoder {
+	const struct ht_engine   *engine;
+	void                     *state;
+	struct ht_session        *session;
+	const struct ht_stream   *stream;
+	const struct ht_capture_info *info;
+	struct ht_view           *view;
+	int32_t                   pid, tid;
+	unsigned                  want;
+	struct ht_decoder_stats   stats;
+	struct ht_diag            diag;
+	struct ht_gap            *gaps;
+	uint32_t                  n_gaps, cap_gaps;
+};
+
+extern const struct ht_engine ht_engine_native;
+extern const struct ht_engine ht_engine_libipt;
+
+/* Note a gap; fills in stream and returns its index, or -HT_ENOMEM. Counts it in stats. */
+int ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap);
+
+#endif

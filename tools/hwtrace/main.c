@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hwtrace: record, decode and cover.  One line a command in the table below. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+#ifndef HT_VERSION
+#define HT_VERSION "0.0"
+#endif
+
+const struct command *const commands[] = {
+	NULL
+};
+
+int
+tool_fail(const struct ht_diag *diag)
+{
+	char line[1024];
+
+	fprintf(stderr, "hwtrace: %s\n", ht_diag_line(diag, line, sizeof(line)));
+	return EXIT_ERROR;
+}
+
+int
+tool_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("hwtrace: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return EXIT_ERROR;
+}
+
+void
+tool_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("hwtrace: warning: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void
+usage(FILE *f)
+{
+	fputs("usage: hwtrace COMMAND [options] ...\n\ncommands:\n", f);
+	for (const struct command *const *c = commands; *c; c++)
+		if (!(*c)->hidden)
+			fprintf(f, "  %-12s %s\n", (*c)->name, (*c)->summary);
+	fputs("\nhwtrace COMMAND --help tells the options of a command.\n", f);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("hwtrace " HT_VERSION);
+		return EXIT_OK;
+	}
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, argv[1]))
+			return (*c)->run(argc - 1, argv + 1);
+	fprintf(stderr, "hwtrace: unknown command '%s'; hwtrace --help lists them\n", argv[1]);
+	return EXIT_USAGE;
+}
