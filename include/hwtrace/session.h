@@ -122,6 +122,8 @@ int ht_view_switch(struct ht_view *v, int32_t pid, uint64_t ns);
 int32_t ht_view_pid(const struct ht_view *v);
 /* Apply all changes stamped <= ns.  Returns 1 when executable content changed, 0 when not. */
 int ht_view_advance(struct ht_view *v, uint64_t ns);
+/* Counts the changes of executable content, switches included: equal numbers of one view mean equal code. */
+uint64_t ht_view_generation(const struct ht_view *v);
 /* Time of the next change that is not yet applied; UINT64_MAX = none. */
 uint64_t ht_view_next_change(const struct ht_view *v);
 /* Ranges changed by the last advance that returned 1 (or by switch): life until the next call. */
