@@ -5,9 +5,12 @@
  *	one file:  header | sideband ring | slot 0 (header page + ring) | slot 1 | ...
  *
  * A traced thread owns one slot: it alone writes `head` and the ring, the
- * recorder alone writes `tail`.  Everything needed to complete a stream after
- * the thread was killed (pending TNT bits, last IP, the block it was in) lives
- * in the slot.  Offsets are monotonic 64-bit byte counts; ring position =
+ * recorder alone writes `tail`.  A thread claims the lowest slot that is free:
+ * the recorder looks no further than the first slot that nobody ever used
+ * (free and pid 0; a slot that was freed keeps its pid).  `head` moves by whole
+ * packets.  Everything needed to complete a stream after the thread was killed
+ * (pending TNT bits, last IP, the block it was in) lives in the slot.  A thread
+ * waits for room only while the recorder lives and `stop` is not set.  Offsets are monotonic 64-bit byte counts; ring position =
  * offset & (ring_size - 1).
  *
  * Sideband comes from many threads: a lock word holds the tid of the owner, and

@@ -28,6 +28,7 @@ struct ht_capture_config {
 	uint32_t      psb_period;  /* bytes between PSB packets; 0 = default */
 	const char *const *modules; /* globs of module paths or base names to trace, NULL-terminated; NULL = all */
 	const char *const *filters; /* address ranges "0xA-0xB" or "SYM[+len]@MODULE", NULL-terminated */
+	char *const  *cmdline; /* of the tool, kept in the file; NULL = argv */
 	void        (*note)(void *arg, const char *text); /* warnings meant for the user; may be NULL */
 	void         *note_arg;
 };
@@ -61,6 +62,8 @@ struct ht_backend_info {
 	const char *name, *summary;
 	const char *timing;    /* "emulated", "none", "hardware" */
 	int         usable;
+	int         can_record; /* 0: this version only tells about its gates */
+	int         can_attach; /* to a process that runs already */
 	struct ht_gate gates[HT_GATE_MAX];
 	unsigned    n_gates;
 };

@@ -5,13 +5,24 @@
 
 #include <hwtrace/capture.h>
 
+#include "core/program.h"
+
 struct ht_backend {
 	const char *name, *summary, *timing;
 	/* Fill gates; return 1 when usable. Must be quick and change nothing. */
 	int (*probe)(struct ht_backend_info *info);
-	/* As ht_capture_run(); config->output is already free to be created. */
-	int (*record)(const struct ht_capture_config *config, struct ht_capture_result *result,
-	              struct ht_diag *diag);
+	/*
+	 * 0 when the backend can trace this program, else -HT_EUNSUPPORTED and why.
+	 * NULL = takes all.
+	 */
+	int (*accepts)(const struct ht_program *program, struct ht_diag *diag);
+	/*
+	 * As ht_capture_run(); config->output is already free to be created, and
+	 * `program` is config->argv[0] as found (NULL when attaching).  NULL = this
+	 * version only tells about the backend's gates.
+	 */
+	int (*record)(const struct ht_capture_config *config, const struct ht_program *program,
+	              struct ht_capture_result *result, struct ht_diag *diag);
 	int (*can_attach)(void); /* NULL = cannot attach */
 };
 

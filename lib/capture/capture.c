@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Chooses the backend, looks the program up and keeps an older file: what all backends share. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/backend.h"
+
+/* Best first. */
+static const struct ht_backend *const backends[] = {
+	&ht_backend_qemu,
+	NULL
+};
+
+static void
+probe(const struct ht_backend *b, struct ht_backend_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->name = b->name;
+	info->summary = b->summary;
+	info->timing = b->timing;
+	info->can_record = b->record != NULL;
+	info->can_attach = b->can_attach && b->can_attach();
+	info->usable = b->probe(info) && b->record;
+}
+
+int
+ht_backend_probe(unsigned i, struct ht_backend_info *info)
+{
+	for (unsigned n = 0; backends[n]; n++)
+		if (n == i) {
+			probe(backends[n], info);
+			return 0;
+		}
+	return -HT_ENOTFOUND;
+}
+
+/* The first closed gate, as one clause. */
+static void
+closed_gate(const struct ht_backend_info *info, char *buf, size_t size)
+{
+	snprintf(buf, size, "not usable here");
+	for (unsigned i = 0; i < info->n_gates; i++)
+		if (!info->gates[i].open) {
+			snprintf(buf, size, "%s: %s%s%s", info->gates[i].name, info->gates[i].state,
+			         info->gates[i].remedy[0] ? "; " : "", info->gates[i].remedy);
+			return;
+		}
+}
+
+static void
+say(const struct ht_capture_config *config, const char *fmt, const char *a, const char *b)
+{
+	char text[640];
+
+	if (!config->note)
+		return;
+	snprintf(text, sizeof(text), fmt, a, b);
+	config->note(config->note_arg, text);
+}
+
+static void
+names(char *buf, size_t size, int attach)
+{
+	size_t n = 0;
+
+	buf[0] = 0;
+	for (unsigned i = 0; backends[i]; i++) {
+		struct ht_backend_info info;
+
+		probe(backends[i], &info);
+		if (!info.can_record || (attach && !info.can_attach) || n >= size)
+			continue;
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", info.name);
+	}
+	if (!n)
+		snprintf(buf, size, "none");
+}
+
+/* The backend that the user named. */
+static int
+choose_named(const struct ht_capture_config *config, const struct ht_program *program,
+             const struct ht_backend **out, struct ht_diag *diag)
+{
+	struct ht_backend_info info;
+	const struct ht_backend *b = NULL;
+	char list[128], why[400];
+
+	for (unsigned i = 0; backends[i] && !b; i++)
+		if (!strcmp(backends[i]->name, config->backend))
+			b = backends[i];
+	names(list, sizeof(list), config->pid != 0);
+	if (!b)
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "backend",
+		               "there is no backend '%s'; choose one of: %s", config->backend, list);
+	probe(b, &info);
+	if (config->pid && !info.can_attach)
+		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name,
+		               "cannot attach to a running process; backends that can: %s", list);
+	if (!info.usable) {
+		closed_gate(&info, why, sizeof(why));
+		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name, "%s", why);
+	}
+	if (program && b->accepts) {
+		int rc = b->accepts(program, diag);
+
+		if (rc < 0)
+			return rc;
+	}
+	*out = b;
+	return 0;
+}
+
+/* The best backend that works here and takes this program; tells what was wrong with better ones. */
+static int
+choose_best(const struct ht_capture_config *config, const struct ht_program *program,
+            const struct ht_backend **out, struct ht_diag *diag)
+{
+	char why[400];
+	int refused = 0;
+
+	for (unsigned i = 0; backends[i]; i++) {
+		const struct ht_backend *b = backends[i];
+		struct ht_backend_info info;
+		struct ht_diag d;
+
+		probe(b, &info);
+		if (!info.can_record || (config->pid && !info.can_attach))
+			continue;
+		if (!info.usable) {
+			closed_gate(&info, why, sizeof(why));
+			say(config, "backend %s is not usable: %s", b->name, why);
+			if (!refused)
+				ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name, "%s", why);
+			continue;
+		}
+		if (program && b->accepts && b->accepts(program, &d) < 0) {
+			say(config, "backend %s cannot trace this program: %s", b->name, d.text);
+			if (diag)
+				*diag = d;
+			refused = 1;
+			continue;
+		}
+		*out = b;
+		return 0;
+	}
+	if (!diag || !diag->error)
+		ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, "backend",
+		        config->pid ? "no backend of this build can attach to a process"
+		                    : "no backend works here; hwtrace check tells what each one needs");
+	return -HT_EUNSUPPORTED;
+}
+
+static int
+find_program(const struct ht_capture_config *config, struct ht_program *program, struct ht_diag *diag)
+{
+	const char *name = config->argv[0];
+	int rc = ht_program_find(name, getenv("PATH"), program);
+
+	if (!rc)
+		return 0;
+	if (rc == -ENOENT || rc == -ENOTDIR) {
+		if (program->n_words)
+			return ht_fail(diag, HT_ECHILD, NULL, HT_NO_OFFSET, "127",
+			               "%s: its interpreter %s does not exist", name, program->path);
+		return ht_fail(diag, HT_ECHILD, NULL, HT_NO_OFFSET, "127", "%s: %s", name,
+		               strchr(name, '/') ? strerror(-rc) : "no such program in PATH");
+	}
+	return ht_fail(diag, HT_ECHILD, NULL, HT_NO_OFFSET, "126", "%s: cannot be executed: %s", name,
+	               strerror(-rc));
+}
+
+/* Can `output` be created?  Keeps a file that is there as output.old, but only once all else is well. */
+static int
+prepare_output(const char *output, struct ht_diag *diag)
+{
+	char dir[PATH_MAX], old[PATH_MAX];
+	const char *slash = strrchr(output, '/');
+	struct stat st;
+
+	if (!*output || strlen(output) + sizeof(".old") > sizeof(old))
+		return ht_fail(diag, HT_EINVAL, output, HT_NO_OFFSET, "output", "not a usable file name");
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - output) : 1, slash ? output : ".");
+	if (slash == output)
+		snprintf(dir, sizeof(dir), "/");
+	if (access(dir, F_OK) < 0)
+		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
+		               "cannot be created: folder %s: %s", dir, strerror(errno));
+	if (access(dir, W_OK | X_OK) < 0)
+		return ht_fail(diag, HT_EPERM, output, HT_NO_OFFSET, NULL,
+		               "cannot be created: folder %s: %s; choose another place with -o", dir,
+		               strerror(errno));
+	if (lstat(output, &st) < 0)
+		return 0;
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
+		               "exists and is no regular file; choose another name with -o");
+	snprintf(old, sizeof(old), "%s.old", output);
+	if (rename(output, old) < 0)
+		return ht_fail(diag, errno == EACCES || errno == EPERM ? HT_EPERM : HT_EIO, output,
+		               HT_NO_OFFSET, NULL, "cannot be kept as %s: %s", old, strerror(errno));
+	return 0;
+}
+
+int
+ht_capture_run(const struct ht_capture_config *config, struct ht_capture_result *result,
+               struct ht_diag *diag)
+{
+	const struct ht_backend *b = NULL;
+	struct ht_program *program = NULL;
+	struct ht_diag local = { 0 };
+	int rc;
+
+	if (!diag)
+		diag = &local;
+	memset(diag, 0, sizeof(*diag));
+	memset(result, 0, sizeof(*result));
+	if (!config->output || (!config->pid && (!config->argv || !config->argv[0])))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, NULL, "no program and no process to record");
+	if (!config->pid) {
+		program = calloc(1, sizeof(*program));
+		if (!program)
+			return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "for the program's name");
+		rc = find_program(config, program, diag);
+		if (rc < 0)
+			goto out;
+	}
+	rc = config->backend ? choose_named(config, program, &b, diag)
+	                     : choose_best(config, program, &b, diag);
+	if (rc < 0)
+		goto out;
+	memset(diag, 0, sizeof(*diag));
+	result->backend = b->name;
+	rc = prepare_output(config->output, diag);
+	if (!rc)
+		rc = b->record(config, program, result, diag);
+out:
+	free(program);
+	return rc;
+}
