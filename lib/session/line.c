@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "session/lines.h"
+
+int
+ht_lines_in_text(const struct ht_lines *l, uint64_t start, uint64_t end)
+{
+	uint32_t lo = 0, hi = l->n_text;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->text[mid].end <= start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->n_text && start >= l->text[lo].start && end <= l->text[lo].end;
+}
+
+/* Take "." and ".." out of `path`, by name alone, in place. */
+static void
+normalise(char *path)
+{
+	char *out = path, *in = path;
+	int absolute = *path == '/';
+
+	while (*in) {
+		size_t len = strcspn(in, "/");
+
+		if (len == 0) {
+			in++;
+			continue;
+		}
+		if (len == 2 && in[0] == '.' && in[1] == '.' && out > path) {
+			char *slash = out;
+
+			while (slash > path && slash[-1] != '/')
+				slash--;
+			if (!(out - slash == 2 && slash[0] == '.' && slash[1] == '.')) {
+				out = slash > path + absolute ? slash - 1 : path;
+				in += len;
+				continue;
+			}
+		}
+		if (!(len == 1 && in[0] == '.') && !(absolute && out == path && len == 2 && in[0] == '.' && in[1] == '.')) {
+			if (out > path || absolute)
+				*out++ = '/';
+			memmove(out, in, len);
+			out += len;
+		}
+		in += len;
+	}
+	if (out == path && absolute)
+		*out++ = '/';
+	*out = '\0';
+}
+
+static size_t
+hash_string(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 0x100000001b3u;
+	return (size_t)(h ^ h >> 32);
+}
+
+static int
+rehash(struct ht_lines *l)
+{
+	size_t n = l->n_buckets ? l->n_buckets * 2 : 64;
+	uint32_t *b = calloc(n, sizeof(*b));
+
+	if (!b)
+		return -HT_ENOMEM;
+	for (size_t i = 0; i < l->files.n; i++) {
+		size_t at = hash_string(l->files.at[i]) & (n - 1);
+
+		while (b[at])
+			at = (at + 1) & (n - 1);
+		b[at] = (uint32_t)i + 1;
+	}
+	free(l->buckets);
+	l->buckets = b;
+	l->n_buckets = n;
+	return 0;
+}
+
+uint32_t
+ht_lines_intern(struct ht_lines *l, const char *dir, const char *name)
+{
+	char *path, **slot;
+	size_t at;
+
+	if (*name == '/' || !dir || !*dir)
+		path = strdup(name);
+	else if (asprintf(&path, "%s/%s", dir, name) < 0)
+		path = NULL;
+	if (!path)
+		return HT_LINE_NONE;
+	normalise(path);
+	if (l->files.n * 2 >= l->n_buckets && rehash(l) < 0) {
+		free(path);
+		return HT_LINE_NONE;
+	}
+	for (at = hash_string(path) & (l->n_buckets - 1); l->buckets[at]; at = (at + 1) & (l->n_buckets - 1))
+		if (!strcmp(l->files.at[l->buckets[at] - 1], path)) {
+			free(path);
+			return l->buckets[at] - 1;
+		}
+	slot = ht_vec_push(&l->files);
+	if (!slot) {
+		free(path);
+		return HT_LINE_NONE;
+	}
+	*slot = path;
+	l->buckets[at] = (uint32_t)l->files.n;
+	return (uint32_t)l->files.n - 1;
+}
+
+/* The rows of one unit as libdw hands them out. */
+struct raw_row {
+	Dwarf_Addr addr;
+	uint32_t   file, line;
+	bool       stmt, end;
+};
+
+/* The names of one unit's table are few and shared: remember the last ones by pointer. */
+struct name_cache {
+	const char *name[8];
+	uint32_t    file[8];
+	unsigned    next;
+};
+
+static int
+read_row(struct ht_lines *l, Dwarf_Line *line, const char *dir, struct name_cache *cache, struct raw_row *out)
+{
+	const char *name = dwarf_linesrc(line, NULL, NULL);
+	int no = 0;
+
+	out->addr = 0;
+	out->end = false;
+	out->stmt = false;
+	dwarf_lineaddr(line, &out->addr);
+	dwarf_lineno(line, &no);
+	dwarf_linebeginstatement(line, &out->stmt);
+	dwarf_lineendsequence(line, &out->end);
+	out->line = no > 0 ? (uint32_t)no : 0;
+	out->file = HT_LINE_NONE;
+	if (!name)
+		return 0;
+	for (unsigned i = 0; i < 8; i++)
+		if (cache->name[i] == name) {
+			out->file = cache->file[i];
+			return 0;
+		}
+	out->file = ht_lines_intern(l, dir, name);
+	if (out->file == HT_LINE_NONE)
+		return -HT_ENOMEM;
+	cache->name[cache->next] = name;
+	cache->file[cache->next] = out->file;
+	cache->next = (cache->next + 1) % 8;
+	return 0;
+}
+
+static int
+add_statement(struct ht_lines *l, const struct raw_row *r)
+{
+	uint64_t key = (uint64_t)r->file << 32 | r->line, *slot;
+
+	if (!r->line || r->file == HT_LINE_NONE || (l->statements.n && l->statements.at[l->statements.n - 1] == key))
+		return 0;
+	slot = ht_vec_push(&l->statements);
+	if (!slot)
+		return -HT_ENOMEM;
+	*slot = key;
+	return 0;
+}
+
+static int
+add_row(struct ht_lines *l, const struct raw_row *r, uint64_t end, bool stmt)
+{
+	struct ht_line_row *last = l->rows.n ? &l->rows.at[l->rows.n - 1] : NULL, *row;
+
+	if (r->file == HT_LINE_NONE)
+		return 0;
+	if (last && last->end == r->addr && last->file == r->file && last->line == r->line &&
+	    last->is_stmt == stmt) {
+		last->end = end;
+		return 0;
+	}
+	row = ht_vec_push(&l->rows);
+	if (!row)
+		return -HT_ENOMEM;
+	*row = (struct ht_line_row){ r->addr, end, r->file, r->line, stmt };
+	return 0;
+}
+
+/*
+ * Of several rows at one address only the last owns the instruction.  It is a
+ * statement when any of them says so for the same line.
+ */
+static int
+read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *dir)
+{
+	struct name_cache cache = { { NULL }, { 0 }, 0 };
+	struct raw_row cur, next;
+	bool stmt = false;
+
+	for (size_t i = 0; i < n; i++, cur = next) {
+		if (i == 0 && read_row(l, dwarf_onesrcline(lines, 0), dir, &cache, &cur) < 0)
+			return -HT_ENOMEM;
+		if (i + 1 == n)
+			break;
+		if (read_row(l, dwarf_onesrcline(lines, i + 1), dir, &cache, &next) < 0)
+			return -HT_ENOMEM;
+		if (cur.end) {
+			stmt = false;
+			continue;
+		}
+		if (cur.stmt && ht_lines_in_text(l, cur.addr, cur.addr) && add_statement(l, &cur) < 0)
+			return -HT_ENOMEM;
+		if (next.addr <= cur.addr) {
+			stmt = next.line == cur.line && next.file == cur.file && (stmt || cur.stmt);
+			continue;
+		}
+		if (ht_lines_in_text(l, cur.addr, next.addr) &&
+		    add_row(l, &cur, next.addr, stmt || cur.stmt) < 0)
+			return -HT_ENOMEM;
+		stmt = false;
+	}
+	return 0;
+}
+
+static int
+read_units(struct ht_lines *l, Dwarf *dwarf)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die cudie, subdie;
+	uint8_t type;
+	int more;
+
+	while ((more = dwarf_get_units(dwarf, cu, &cu, NULL, &type, &cudie, &subdie)) == 0) {
+		Dwarf_Attribute attr;
+		const char *dir = dwarf_formstring(dwarf_attr(&cudie, DW_AT_comp_dir, &attr));
+		Dwarf_Lines *lines;
+		size_t n;
+
+		if (type != DW_UT_compile && type != DW_UT_skeleton && type != DW_UT_partial)
+			continue;
+		if (!dwarf_hasattr(&cudie, DW_AT_stmt_list))
+			continue;
+		if (dwarf_getsrclines(&cudie, &lines, &n) != 0) {
+			l->damaged++;
+			continue;
+		}
+		if (read_unit_lines(l, lines, n, dir) < 0)
+			return -HT_ENOMEM;
+		if (type == DW_UT_skeleton && dwarf_tag(&subdie) == DW_TAG_compile_unit)
+			cudie = subdie;
+		if (ht_lines_read_functions(l, &cudie, dir) < 0)
+			return -HT_ENOMEM;
+	}
+	if (more < 0)
+		l->damaged++;
+	return 0;
+}
+
+static int
+row_order(const void *a, const void *b)
+{
+	const struct ht_line_row *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static int
+key_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sort, and cut what overlaps: units may describe the same code twice. */
+static void
+finish_tables(struct ht_lines *l)
+{
+	struct ht_line_row *r = l->rows.at;
+	size_t out = 0;
+	int sorted = 1;
+
+	for (size_t i = 1; i < l->rows.n && sorted; i++)
+		sorted = r[i - 1].start <= r[i].start;
+	if (!sorted)
+		qsort(r, l->rows.n, sizeof(*r), row_order);
+	for (size_t i = 0; i < l->rows.n; i++) {
+		struct ht_line_row row = r[i];
+
+		if (out && row.start < r[out - 1].end)
+			row.start = r[out - 1].end;
+		if (row.start < row.end)
+			r[out++] = row;
+	}
+	l->rows.n = out;
+	if (l->statements.n)
+		qsort(l->statements.at, l->statements.n, sizeof(uint64_t), key_order);
+	out = 0;
+	for (size_t i = 0; i < l->statements.n; i++)
+		if (!out || l->statements.at[out - 1] != l->statements.at[i])
+			l->statements.at[out++] = l->statements.at[i];
+	l->statements.n = out;
+}
+
+int
+ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
+              struct ht_lines **out, struct ht_diag *diag)
+{
+	struct ht_lines *l;
+
+	if (!dwarf)
+		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL, "there is no debug information");
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
+	l->text = text;
+	l->n_text = n_text;
+	if (read_units(l, dwarf) < 0 || ht_lines_build_spans(l) < 0) {
+		ht_lines_close(l);
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
+	}
+	l->text = NULL;
+	l->n_text = 0;
+	finish_tables(l);
+	if (!l->rows.n) {
+		ht_lines_close(l);
+		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL, "there is no line table");
+	}
+	*out = l;
+	return 0;
+}
+
+void
+ht_lines_close(struct ht_lines *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->files.n; i++)
+		free(l->files.at[i]);
+	ht_vec_free(&l->rows);
+	ht_vec_free(&l->functions);
+	ht_vec_free(&l->ranges);
+	ht_vec_free(&l->spans);
+	ht_vec_free(&l->statements);
+	ht_vec_free(&l->files);
+	free(l->buckets);
+	free(l);
+}
+
+const struct ht_line_row *
+ht_lines_rows(const struct ht_lines *l, size_t *n)
+{
+	*n = l->rows.n;
+	return l->rows.at;
+}
+
+const struct ht_line_function *
+ht_lines_functions(const struct ht_lines *l, uint32_t *n)
+{
+	*n = (uint32_t)l->functions.n;
+	return l->functions.at;
+}
+
+const struct ht_range *
+ht_lines_ranges(const struct ht_lines *l)
+{
+	return l->ranges.at;
+}
+
+const struct ht_line_span *
+ht_lines_spans(const struct ht_lines *l, size_t *n)
+{
+	*n = l->spans.n;
+	return l->spans.at;
+}
+
+const uint64_t *
+ht_lines_statements(const struct ht_lines *l, size_t *n)
+{
+	*n = l->statements.n;
+	return l->statements.at;
+}
+
+const char *
+ht_lines_file(const struct ht_lines *l, uint32_t file)
+{
+	return file < l->files.n ? l->files.at[file] : NULL;
+}
+
+uint32_t
+ht_lines_file_count(const struct ht_lines *l)
+{
+	return (uint32_t)l->files.n;
+}
+
+uint32_t
+ht_lines_damaged(const struct ht_lines *l)
+{
+	return l->damaged;
+}
+
+const struct ht_line_row *
+ht_lines_find(const struct ht_lines *l, uint64_t vaddr)
+{
+	size_t lo = 0, hi = l->rows.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->rows.at[mid].end <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->rows.n && l->rows.at[lo].start <= vaddr ? &l->rows.at[lo] : NULL;
+}
+
+const struct ht_line_function *
+ht_lines_function_at(const struct ht_lines *l, uint64_t vaddr)
+{
+	size_t lo = 0, hi = l->spans.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->spans.at[mid].end <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == l->spans.n || l->spans.at[lo].start > vaddr)
+		return NULL;
+	return &l->functions.at[l->spans.at[lo].function];
+}
+
+size_t
+ht_lines_chain(const struct ht_lines *l, uint64_t vaddr, struct ht_line_frame *out, size_t max)
+{
+	const struct ht_line_row *row = ht_lines_find(l, vaddr);
+	const struct ht_line_function *f = ht_lines_function_at(l, vaddr);
+	struct ht_line_frame frame = { NULL, NULL, 0 };
+	size_t n = 0;
+
+	if (!max || (!row && !f))
+		return 0;
+	if (row) {
+		frame.file = ht_lines_file(l, row->file);
+		frame.line = row->line;
+	}
+	for (; f && n < max; f = f->parent == HT_LINE_NONE ? NULL : &l->functions.at[f->parent]) {
+		frame.function = f->name;
+		out[n++] = frame;
+		frame.file = ht_lines_file(l, f->call_file);
+		frame.line = f->call_line;
+	}
+	if (!n)
+		out[n++] = frame;
+	return n;
+}

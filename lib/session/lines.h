@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What line.c (line tables, look-up) and line_function.c (functions, inlining) share. */
+#ifndef SESSION_LINES_H
+#define SESSION_LINES_H
+
+#include <elfutils/libdw.h>
+
+#include <hwtrace/line.h>
+
+struct ht_lines {
+	const struct ht_range *text; /* only while the tables are read */
+	uint32_t               n_text;
+	uint32_t               damaged;
+	struct { struct ht_line_row *at; size_t n, cap; } rows;
+	struct { struct ht_line_function *at; size_t n, cap; } functions;
+	struct { struct ht_range *at; size_t n, cap; } ranges;
+	struct { struct ht_line_span *at; size_t n, cap; } spans;
+	struct { uint64_t *at; size_t n, cap; } statements;
+	struct { char **at; size_t n, cap; } files;
+	uint32_t              *buckets; /* of the names in `files`: index + 1 */
+	size_t                 n_buckets;
+};
+
+/* 1 when [start, end) lies in the executable part of the module. */
+int ht_lines_in_text(const struct ht_lines *l, uint64_t start, uint64_t end);
+/* Number of the file `name`, which is relative to `dir` (may be NULL); HT_LINE_NONE: out of memory. */
+uint32_t ht_lines_intern(struct ht_lines *l, const char *dir, const char *name);
+/* Functions of one unit, in `die`; 0 or -HT_ENOMEM. */
+int ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, const char *dir);
+/* Spans from the ranges of all functions. */
+int ht_lines_build_spans(struct ht_lines *l);
+
+#endif
