@@ -5,13 +5,18 @@
  *	one file:  header | sideband ring | slot 0 (header page + ring) | slot 1 | ...
  *
  * A traced thread owns one slot: it alone writes `head` and the ring, the
- * recorder alone writes `tail`.  A thread claims the lowest slot that is free:
- * the recorder looks no further than the first slot that nobody ever used
- * (free and pid 0; a slot that was freed keeps its pid).  `head` moves by whole
- * packets.  Everything needed to complete a stream after the thread was killed
- * (pending TNT bits, last IP, the block it was in) lives in the slot.  A thread
- * waits for room only while the recorder lives and `stop` is not set.  Offsets are monotonic 64-bit byte counts; ring position =
- * offset & (ring_size - 1).
+ * recorder alone writes `tail`.  Offsets are monotonic 64-bit byte counts; ring
+ * position = offset & (ring_size - 1).
+ *
+ * A thread can be killed between any two of its instructions, so its whole
+ * state is committed by one 16-byte store into `live`; what is needed to
+ * complete the stream follows from it: ht_shm_complete().
+ *
+ * The recorder's part, per slot: drain [tail, head); when the state is ACTIVE
+ * and the thread is gone (no /proc/PID/task/TID, or state Z or X in its stat),
+ * call ht_shm_complete(), drain again, send the sideband EXIT that the thread
+ * could not send.  When the state is CLOSED: drain the rest, set it to FREE.
+ * One tid can own several slots one after another (exec): order by start_tsc.
  *
  * Sideband comes from many threads: a lock word holds the tid of the owner, and
  * the recorder breaks the lock of an owner that is dead.
@@ -25,6 +30,10 @@
 #define HT_SHM_MAGIC   0x314d485354574855ull
 #define HT_SHM_VERSION 1
 #define HT_SHM_PAGE    4096
+
+/* Bytes of a ring past `head` that its thread may already be writing to. */
+#define HT_SHM_SLACK    4096
+#define HT_SHM_RING_MIN 65536
 
 #define HT_SHM_F_RETC      0x01u /* compress returns */
 #define HT_SHM_F_CYC       0x02u /* CYC packets that count instructions */
@@ -61,23 +70,29 @@ enum ht_shm_slot_state {
 	HT_SLOT_CLOSED   /* thread ended; recorder drains, then frees */
 };
 
-/* Encoder state of a live stream: written by the traced thread only. */
+/*
+ * Encoder state of a live stream, written by the traced thread only.
+ *
+ * `tnt`: bits 0-47 hold the pending outcomes, newest in bit 0, below a stop bit
+ * (1 = none pending, 0 = packet generation is off: nothing to complete).  Bits
+ * 48-63 are the low bits of the offset up to which packets are written.  While
+ * outcomes are pending the HT_TNT_ROOM bytes at `head` are kept free for their TNT packet,
+ * and the TIP packets of indirect branches between them lie behind: deferred
+ * TIPs, as the architecture allows.
+ */
 struct ht_shm_live {
-	uint64_t tnt;       /* pending outcome bits, oldest in the highest used bit */
-	uint32_t tnt_bits;
-	uint32_t enabled;   /* packet generation is on (between PGE and PGD) */
-	uint64_t last_ip;   /* IP compression base */
-	uint64_t block_ip;  /* start of the block entered last */
-	uint64_t fault_ip;  /* set when a fatal signal is about to be taken: exact interrupted address */
-	uint32_t fault_valid;
-	uint32_t spare;
+	_Alignas(16) uint64_t tnt;
+	uint64_t block_ip; /* start of the block entered last */
 };
+
+#define HT_TNT_ROOM  8
+#define HT_LIVE_BITS ((1ull << 48) - 1)
 
 struct ht_shm_slot {
 	_Atomic uint32_t state;     /* enum ht_shm_slot_state */
 	int32_t          pid, tid;
 	uint32_t         spare;
-	uint64_t         start_tsc;
+	uint64_t         start_tsc;          /* when the slot was claimed */
 	_Alignas(64) _Atomic uint64_t head;  /* bytes produced */
 	struct ht_shm_live live;
 	_Alignas(64) _Atomic uint64_t tail;  /* bytes consumed; FUTEX_WAKE on tail_seq after a move */
@@ -87,6 +102,14 @@ struct ht_shm_slot {
 };
 
 _Static_assert(sizeof(struct ht_shm_slot) <= HT_SHM_PAGE, "a slot header fits a page");
+
+/*
+ * Complete the stream of a thread that is dead: flush pending outcomes and end
+ * with "executed up to the start of the block entered last" (FUP, TIP.PGD).
+ * `ring` is the slot's ring, mapped once or twice.  Advances `head` and closes
+ * the slot.  There is always room: a thread waits HT_SHM_SLACK bytes early.
+ */
+void ht_shm_complete(struct ht_shm_slot *slot, uint8_t *ring, uint64_t ring_size);
 
 /* Sideband records: 8-byte aligned, never wrap (a PAD record fills the end of the ring). */
 enum ht_sb_type {
