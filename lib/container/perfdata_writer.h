@@ -21,6 +21,7 @@ struct ht_perf_writer_config {
 	char *const        *argv;             /* of the recording tool, for HEADER_CMDLINE */
 };
 
+/* Strings of `config` are borrowed until finish or abort.  Errors: HT_EPERM, HT_EIO, HT_ENOMEM. */
 int ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config,
                         struct ht_perf_writer **out, struct ht_diag *diag);
 
@@ -35,6 +36,13 @@ int ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 int ht_perf_writer_trace(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
                          uint64_t time, uint64_t flags, const void *a, size_t a_size,
                          const void *b, size_t b_size);
+
+/*
+ * `bytes` of the stream's trace (0: not known how many) are missing from here
+ * on.  As PERF_AUX_FLAG_TRUNCATED on the bytes before, which calls this.
+ */
+int ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
+                       uint64_t time, uint64_t bytes);
 
 /* Bytes written so far to the file. */
 uint64_t ht_perf_writer_size(const struct ht_perf_writer *w);
