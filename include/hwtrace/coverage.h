@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Coverage: which instructions, branches, lines and functions ran, how often.
+ *
+ *	counts (struct ht_coverage)         fed with events, by module and address
+ *	  --> report (struct ht_cov_report) expanded once, with lines and functions
+ *
+ * Counts of several streams and captures add up: a module is the same module
+ * when its build-id is, or, where it has none, its path.
+ */
+#ifndef HWTRACE_COVERAGE_H
+#define HWTRACE_COVERAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwtrace/error.h>
+#include <hwtrace/event.h>
+#include <hwtrace/session.h>
+
+/* -- counts --------------------------------------------------------------- */
+
+struct ht_coverage;
+
+int ht_coverage_new(struct ht_coverage **out);
+void ht_coverage_free(struct ht_coverage *c);
+
+/*
+ * Take note of all modules of `s`, run or not.  The session is borrowed until
+ * the last report was made.
+ */
+int ht_coverage_add_session(struct ht_coverage *c, struct ht_session *s);
+/* Count a batch of one stream; BLOCK, BRANCH and GAP matter.  Returns 0 or -HT_ENOMEM. */
+int ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_event *ev, int n);
+/*
+ * Say where a gap tore the stream: `ip` is the last address known before it, 0
+ * = none.  Events know this by themselves; needed only for what was cut elsewhere.
+ */
+int ht_coverage_lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip);
+/* To be called at the end of a stream, while its view still lives. */
+int ht_coverage_end_stream(struct ht_coverage *c);
+/* Add all of `from` to `into`. */
+int ht_coverage_merge(struct ht_coverage *into, const struct ht_coverage *from);
+
+/* The same by hand: number of a module, >= 0; then counts at its vaddrs. */
+int ht_coverage_module(struct ht_coverage *c, struct ht_module *m);
+int ht_coverage_count_block(struct ht_coverage *c, int module, uint64_t start, uint64_t last, uint64_t count);
+int ht_coverage_count_branch(struct ht_coverage *c, int module, uint64_t addr, uint64_t taken,
+                             uint64_t not_taken);
+int ht_coverage_count_gap(struct ht_coverage *c, int module, uint64_t vaddr);
+
+/* -- report --------------------------------------------------------------- */
+
+/*
+ * Hit; not hit; or not known, because trace was lost in this function.  What is
+ * not known counts as neither.
+ */
+enum ht_cov_state { HT_COV_NOT_HIT = 0, HT_COV_HIT, HT_COV_UNKNOWN };
+
+#define HT_COV_NONE UINT32_MAX
+
+/* How the functions of a module were found. */
+enum ht_cov_source {
+	HT_COV_BY_LINES,   /* debug information */
+	HT_COV_BY_SYMBOLS, /* the symbol table, and unwind tables where it has none */
+	HT_COV_BY_UNWIND,  /* bounds in .eh_frame, no names */
+	HT_COV_BY_TEXT     /* nothing but the text: one function a range */
+};
+
+/* Things of one kind: all = hit + missed + unknown. */
+struct ht_cov_tally {
+	uint64_t all, hit, unknown;
+};
+
+struct ht_cov_tallies {
+	struct ht_cov_tally lines, functions, insns;
+	struct ht_cov_tally branches; /* two outcomes for each conditional branch */
+};
+
+struct ht_cov_line {
+	uint32_t line;
+	uint8_t  state;  /* enum ht_cov_state */
+	uint64_t count;  /* executions: sum over the copies of its function */
+	uint32_t first_branch, n_branches; /* in report->branches */
+};
+
+struct ht_cov_branch {
+	uint32_t file, line;   /* HT_COV_NONE and 0 when no line stands for it */
+	uint32_t function, module;
+	uint64_t addr;         /* vaddr of the instruction, in the first module that has it */
+	uint64_t taken, not_taken;
+	uint8_t  state;        /* HT_COV_HIT: it was executed */
+	uint8_t  lost;         /* trace was lost in its function: an outcome not seen is unknown */
+};
+
+struct ht_cov_file {
+	const char *path;
+	const struct ht_cov_line *lines; /* sorted */
+	uint32_t n_lines;
+	struct ht_cov_tallies tally;
+};
+
+struct ht_cov_function {
+	const char *name;     /* as in the source; by symbol; or "module+0xADDR" */
+	const char *linkage;  /* mangled name, NULL when there is none or it is the same */
+	uint32_t    file, line; /* HT_COV_NONE and 0 when not known */
+	uint32_t    module;   /* the first that has it */
+	uint64_t    addr;     /* vaddr of its first copy there */
+	uint64_t    count;    /* entries, inlined copies included */
+	uint32_t    copies, inlined; /* places of code; how many of them inlined */
+	uint8_t     state;
+	uint8_t     lost;     /* trace was lost while in here */
+	struct ht_cov_tallies tally;
+};
+
+struct ht_cov_module {
+	const char *path;
+	uint8_t     source;   /* enum ht_cov_source */
+	uint8_t     chosen;   /* part of this report; else only the counts below hold */
+	const char *why;      /* the file could not be read: one sentence; else NULL */
+	uint64_t    executed; /* instructions, all repetitions */
+	uint64_t    gaps;     /* places where trace was lost */
+	uint32_t    damaged_units; /* of its debug information */
+	struct ht_cov_tallies tally;
+};
+
+struct ht_cov_report {
+	const struct ht_cov_module   *modules;   uint32_t n_modules;
+	const struct ht_cov_file     *files;     uint32_t n_files;     /* by path */
+	const struct ht_cov_function *functions; uint32_t n_functions; /* by file, line, name */
+	const struct ht_cov_branch   *branches;  uint32_t n_branches;  /* by file, line, address */
+	struct ht_cov_tallies         total;
+	uint64_t gaps;          /* in all streams */
+	uint64_t unresolved;    /* instructions in no known module */
+};
+
+struct ht_cov_config {
+	size_t size;
+	/* Globs of module paths or base names, NULL-terminated; NULL = the modules
+	 * outside of the system's folders, else the programs themselves. */
+	const char *const *modules;
+	int all_modules;
+	int all_functions; /* functions without lines too, in modules that have lines */
+};
+
+int ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
+                      struct ht_cov_report **out, struct ht_diag *diag);
+void ht_cov_report_free(struct ht_cov_report *r);
+
+/* Per cent, rounded so that 100 means all and 0 means none; -1 when there is nothing to count. */
+double ht_cov_percent(const struct ht_cov_tally *t);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the counting half of coverage hands to the reporting half. */
+#ifndef SINK_COVERAGE_COUNTS_H
+#define SINK_COVERAGE_COUNTS_H
+
+#include <hwtrace/coverage.h>
+
+/* Counters under a pair of addresses.  `n` is 0 in an empty slot. */
+struct cov_slot {
+	uint64_t a, b;
+	uint64_t count, taken, not_taken;
+	uint32_t n;     /* blocks: instructions; else 1 */
+	uint32_t where; /* hot table only: number in cov.wheres */
+};
+
+struct cov_table {
+	struct cov_slot *slots;
+	size_t           size, used; /* size is 0 or a power of two */
+};
+
+void cov_table_fini(struct cov_table *t);
+void cov_table_clear(struct cov_table *t);
+/* The slot of (a, b), NULL when there is none. */
+struct cov_slot *cov_table_find(const struct cov_table *t, uint64_t a, uint64_t b);
+/* The same, made when needed with counters of 0 and n = 0: the caller sets n. NULL: out of memory. */
+struct cov_slot *cov_table_add(struct cov_table *t, uint64_t a, uint64_t b);
+
+/* Loop over the slots in use. */
+#define COV_EACH(s, t)                                                                       \
+	for (struct cov_slot *s = (t)->slots; s && s < (t)->slots + (t)->size; s++)          \
+		if (s->n)
+
+struct cov_module {
+	struct ht_module *handle;
+	char             *path;
+	uint8_t           build_id[HT_BUILD_ID_MAX];
+	uint8_t           build_id_size;
+	struct cov_table  blocks;   /* (first, last) */
+	struct cov_table  branches; /* (address, 0) */
+	struct cov_table  gaps;     /* (address, 0) */
+	uint64_t          executed;
+};
+
+/* A stretch of an address space: module, and vaddr - address. */
+struct cov_where {
+	int      module; /* -1 = none */
+	uint64_t delta;
+};
+
+struct ht_coverage {
+	struct { struct cov_module *at; size_t n, cap; } modules;
+	struct cov_table handles; /* (struct ht_module *, 0) -> count = module number */
+	uint64_t gaps, unresolved;
+
+	/* the stream at hand */
+	struct ht_view  *view;
+	uint64_t         generation;
+	struct cov_table hot; /* (first, last) as in the address space */
+	struct { struct cov_where *at; size_t n, cap; } wheres;
+	uint64_t         last;      /* last address known; 0 = none */
+	int              after_gap; /* the next block is the first after a gap */
+};
+
+#endif
