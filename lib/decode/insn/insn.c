@@ -1,43 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
 #include <hwtrace/insn.h>
 
-static int
-is_conditional(const ZydisDecodedInstruction *z)
+#include "decode/insn/x86.h"
+
+/* Skip prefixes that leave a NOP a NOP: size, segment, repeat and REX. */
+static size_t
+skip_prefixes(const uint8_t *b, size_t n, int wide)
 {
-	return z->meta.category == ZYDIS_CATEGORY_COND_BR && z->mnemonic != ZYDIS_MNEMONIC_XBEGIN;
+	size_t i = 0;
+
+	while (i < n && (b[i] == 0x66 || b[i] == 0x67 || b[i] == 0x2e || b[i] == 0x3e || b[i] == 0x26 ||
+	                 b[i] == 0x36 || b[i] == 0xf2))
+		i++;
+	if (wide && i < n && (b[i] & 0xf8) == 0x48) /* REX.W without extension of a register */
+		i++;
+	return i;
 }
 
 static int
-classify(const ZydisDecodedInstruction *z)
+is_filler(const uint8_t *b, size_t n, int wide)
 {
-	int far_branch = z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-	int direct = z->raw.imm[0].is_relative;
+	size_t i = skip_prefixes(b, n, wide);
 
-	if (is_conditional(z))
-		return HT_INSN_COND;
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return far_branch ? HT_INSN_FAR : direct ? HT_INSN_JUMP : HT_INSN_JUMP_IND;
-	case ZYDIS_CATEGORY_CALL:
-		return far_branch ? HT_INSN_FAR : direct ? HT_INSN_CALL : HT_INSN_CALL_IND;
-	case ZYDIS_CATEGORY_RET:
-		return far_branch || z->mnemonic != ZYDIS_MNEMONIC_RET ? HT_INSN_SYSRET : HT_INSN_RET;
-	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_INTERRUPT:
-		return HT_INSN_SYSCALL;
-	case ZYDIS_CATEGORY_SYSRET:
-		return HT_INSN_SYSRET;
-	default:
-		return HT_INSN_OTHER;
-	}
+	if (b[0] == 0xcc)
+		return 1; /* INT3 */
+	if (i < n && b[i] == 0x90)
+		return 1; /* NOP, XCHG %ax,%ax */
+	return i + 1 < n && b[i] == 0x0f && b[i + 1] == 0x1f; /* long NOP */
 }
 
 static int
-ends_flow(const ZydisDecodedInstruction *z, int insn)
+ends_flow(const uint8_t *b, size_t n, unsigned insn)
 {
 	switch (insn) {
 	case HT_INSN_JUMP:
@@ -45,36 +40,26 @@ ends_flow(const ZydisDecodedInstruction *z, int insn)
 	case HT_INSN_RET:
 	case HT_INSN_SYSRET:
 		return 1;
-	default:
-		return z->mnemonic == ZYDIS_MNEMONIC_UD0 || z->mnemonic == ZYDIS_MNEMONIC_UD1 ||
-		       z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT ||
-		       z->mnemonic == ZYDIS_MNEMONIC_INT3;
+	default: /* INT3, HLT, UD2 */
+		return b[0] == 0xcc || b[0] == 0xf4 || (n >= 2 && b[0] == 0x0f && b[1] == 0x0b);
 	}
 }
 
 int
 ht_insn_decode(enum ht_arch arch, const uint8_t *bytes, size_t n, uint64_t addr, struct ht_insn *out)
 {
-	ZydisDecoder dec;
-	ZydisDecodedInstruction z;
 	int wide = arch == HT_ARCH_X86_64;
+	struct ht_x86_insn x;
 
 	if (arch != HT_ARCH_X86_64 && arch != HT_ARCH_X86_32)
 		return -HT_EUNSUPPORTED;
-	if (ZYAN_FAILED(ZydisDecoderInit(&dec, wide ? ZYDIS_MACHINE_MODE_LONG_64 : ZYDIS_MACHINE_MODE_LEGACY_32,
-	                                 wide ? ZYDIS_STACK_WIDTH_64 : ZYDIS_STACK_WIDTH_32)))
-		return -HT_EUNSUPPORTED;
-	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&dec, NULL, bytes, n < HT_INSN_MAX ? n : HT_INSN_MAX, &z)))
+	if (ht_x86_decode(bytes, n, addr, wide ? 64 : 32, &x) <= 0)
 		return -HT_EFORMAT;
 	memset(out, 0, sizeof(*out));
-	out->size = z.length;
-	out->insn = (uint8_t)classify(&z);
-	if (out->insn == HT_INSN_COND || out->insn == HT_INSN_JUMP || out->insn == HT_INSN_CALL)
-		out->target = addr + z.length + (uint64_t)z.raw.imm[0].value.s;
-	if (!wide)
-		out->target &= UINT32_MAX;
-	/* XCHG rAX,rAX in disguise counts as NOP in Zydis; ENDBR is no filler. */
-	out->filler = z.mnemonic == ZYDIS_MNEMONIC_NOP || z.mnemonic == ZYDIS_MNEMONIC_INT3;
-	out->no_next = (uint8_t)ends_flow(&z, out->insn);
+	out->size = x.size;
+	out->insn = x.insn;
+	out->target = x.target;
+	out->filler = (uint8_t)is_filler(bytes, x.size, wide);
+	out->no_next = (uint8_t)ends_flow(bytes, x.size, x.insn);
 	return 0;
 }
