@@ -2,9 +2,8 @@
 /*
  * Records and trace bytes to the file.  Sideband is collected in a small
  * buffer and goes out before the next trace bytes, so the file has the
- * caller's order.  Trace bytes go from the caller's memory to the file; only
- * the 0..7 bytes that keep the file from being aligned to 8 are held back, for
- * each stream, until its next bytes come.
+ * caller's order.  Trace bytes go from the caller's memory to the file, filled
+ * up with PAD packets so that each record starts at a multiple of 8.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -325,6 +324,23 @@ ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 
 /* -- trace ------------------------------------------------------------------- */
 
+static struct ht_perf_writer_stream *
+stream_of(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid)
+{
+	struct ht_perf_writer_stream *s = NULL;
+
+	if (index < w->streams.n)
+		return &w->streams.at[index];
+	if (index == w->streams.n)
+		s = ht_vec_push(&w->streams);
+	if (s)
+		*s = (struct ht_perf_writer_stream){ .pid = pid, .tid = tid };
+	else
+		ht_fail(&w->diag, index > w->streams.n ? HT_EINVAL : HT_ENOMEM, w->path, ht_perf_writer_size(w),
+		        "stream", "stream %u cannot be added after %zu others", index, w->streams.n);
+	return s;
+}
+
 static int
 put_aux(struct ht_perf_writer *w, const struct ht_perf_writer_stream *s, uint64_t size, uint64_t time,
         uint64_t flags)
@@ -341,18 +357,15 @@ put_aux(struct ht_perf_writer *w, const struct ht_perf_writer_stream *s, uint64_
 	return 0;
 }
 
-/* AUX, AUXTRACE and `size` bytes that are in `iov[1..n)`; iov[0] is ours. */
+/* The AUXTRACE record, into the buffer; its `size` bytes must follow at once. */
 static int
-put_chunk(struct ht_perf_writer *w, uint32_t index, uint64_t size, uint64_t time, uint64_t flags,
-          struct iovec *iov, int n)
+put_auxtrace(struct ht_perf_writer *w, uint32_t index, uint64_t size, uint64_t time)
 {
-	struct ht_perf_writer_stream *s = &w->streams.at[index];
-	struct ht_perf_writer_entry *e;
+	const struct ht_perf_writer_stream *s = &w->streams.at[index];
 	struct perf_event_header h = { .type = HT_PERF_AUXTRACE, .size = AUXTRACE_SIZE };
+	struct ht_perf_writer_entry *e;
 	uint8_t *p;
 
-	if (put_aux(w, s, size, time, flags) < 0)
-		return -w->diag.error;
 	if (w->used + AUXTRACE_SIZE > sizeof(w->buf) && ht_perf_writer_flush(w) < 0)
 		return -w->diag.error;
 	e = ht_vec_push(&w->index);
@@ -370,67 +383,7 @@ put_chunk(struct ht_perf_writer *w, uint32_t index, uint64_t size, uint64_t time
 	put32(&p, UINT32_MAX); /* cpu: none, the stream is a thread's */
 	put32(&p, 0);
 	w->used += AUXTRACE_SIZE;
-	s->offset += size;
-	iov[0] = (struct iovec){ w->buf, w->used };
-	w->used = 0;
-	return write_all(w, iov, n);
-}
-
-static struct ht_perf_writer_stream *
-stream_of(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid)
-{
-	struct ht_perf_writer_stream *s;
-
-	if (index > w->streams.n)
-		return NULL;
-	if (index == w->streams.n) {
-		s = ht_vec_push(&w->streams);
-		if (s)
-			*s = (struct ht_perf_writer_stream){ .pid = pid, .tid = tid };
-		return s;
-	}
-	return &w->streams.at[index];
-}
-
-/* The bytes held back, filled up with zeros, which are PAD packets. */
-static int
-put_carry(struct ht_perf_writer *w, uint32_t index, uint64_t time, uint64_t flags)
-{
-	struct ht_perf_writer_stream *s = &w->streams.at[index];
-	struct iovec iov[2] = { { NULL, 0 }, { s->carry, sizeof(s->carry) } };
-
-	if (!s->n_carry)
-		return 0;
-	memset(s->carry + s->n_carry, 0, sizeof(s->carry) - s->n_carry);
-	s->n_carry = 0;
-	return put_chunk(w, index, sizeof(s->carry), time, flags, iov, 2);
-}
-
-/*
- * Cut a run of bytes so that what goes out is a multiple of 8.  carry + a + b
- * is at least 8 and carry at most 7, so the 0..7 last bytes are all in a and b.
- */
-static int
-put_run(struct ht_perf_writer *w, uint32_t index, uint64_t time, uint64_t flags,
-        const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)
-{
-	struct ht_perf_writer_stream *s = &w->streams.at[index];
-	size_t all = s->n_carry + a_size + b_size, rest = all & 7;
-	size_t cut_b = rest < b_size ? rest : b_size, cut_a = rest - cut_b;
-	struct iovec iov[4] = {
-		{ NULL, 0 },
-		{ s->carry, s->n_carry },
-		{ (void *)(uintptr_t)a, a_size - cut_a },
-		{ (void *)(uintptr_t)b, b_size - cut_b },
-	};
-	int err = put_chunk(w, index, all - rest, time, flags, iov, 4);
-
-	if (cut_a)
-		memcpy(s->carry, a + a_size - cut_a, cut_a);
-	if (cut_b)
-		memcpy(s->carry + cut_a, b + b_size - cut_b, cut_b);
-	s->n_carry = (uint8_t)rest;
-	return err;
+	return 0;
 }
 
 int
@@ -438,28 +391,27 @@ ht_perf_writer_trace(struct ht_perf_writer *w, uint32_t index, int32_t pid, int3
                      uint64_t time, uint64_t flags, const void *a, size_t a_size,
                      const void *b, size_t b_size)
 {
+	static const uint8_t pad[8]; /* PAD packets */
+	uint64_t size = (uint64_t)a_size + (b ? b_size : 0), all = (size + 7) & ~(uint64_t)7;
 	struct ht_perf_writer_stream *s;
-	uint64_t last = flags & PERF_AUX_FLAG_TRUNCATED;
+	struct iovec iov[4];
 
 	if (w->diag.error)
 		return -w->diag.error;
 	s = stream_of(w, index, pid, tid);
-	if (!s)
-		return ht_fail(&w->diag, HT_EINVAL, w->path, ht_perf_writer_size(w), "stream",
-		               "stream %u of %zu: out of memory or out of turn", index, w->streams.n);
-	s->last_time = time;
-	if (!b)
-		b_size = 0;
-	if (s->n_carry + a_size + b_size < 8) {
-		if (a_size)
-			memcpy(s->carry + s->n_carry, a, a_size);
-		if (b_size)
-			memcpy(s->carry + s->n_carry + a_size, b, b_size);
-		s->n_carry = (uint8_t)(s->n_carry + a_size + b_size);
-	} else if (put_run(w, index, time, flags & ~last, a, a_size, b, b_size) < 0) {
+	if (!s || put_aux(w, s, all, time, flags) < 0)
 		return -w->diag.error;
-	}
-	return last ? ht_perf_writer_gap(w, index, pid, tid, time, 0) : 0;
+	if (!all)
+		return 0;
+	if (put_auxtrace(w, index, all, time) < 0)
+		return -w->diag.error;
+	s->offset += all;
+	iov[0] = (struct iovec){ w->buf, w->used };
+	iov[1] = (struct iovec){ (void *)(uintptr_t)a, a_size };
+	iov[2] = (struct iovec){ (void *)(uintptr_t)b, b ? b_size : 0 };
+	iov[3] = (struct iovec){ (void *)(uintptr_t)pad, all - size };
+	w->used = 0;
+	return write_all(w, iov, 4);
 }
 
 int
@@ -472,19 +424,7 @@ ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_
 		return -w->diag.error;
 	s = stream_of(w, index, pid, tid);
 	if (!s)
-		return ht_fail(&w->diag, HT_EINVAL, w->path, ht_perf_writer_size(w), "stream",
-		               "stream %u of %zu: out of memory or out of turn", index, w->streams.n);
-	if (put_carry(w, index, time, 0) < 0)
 		return -w->diag.error;
 	s->offset += bytes;
 	return put_aux(w, s, 0, time, PERF_AUX_FLAG_TRUNCATED);
-}
-
-int
-ht_perf_writer_drain(struct ht_perf_writer *w)
-{
-	for (uint32_t i = 0; i < w->streams.n; i++)
-		if (put_carry(w, i, w->streams.at[i].last_time, 0) < 0)
-			return -w->diag.error;
-	return ht_perf_writer_flush(w);
 }

@@ -31,15 +31,17 @@ int ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 /*
  * Append trace bytes of one stream, as AUX + AUXTRACE.  `index` is dense from
  * 0; (pid, tid) are the thread's.  `flags` are PERF_AUX_FLAG_*.  The bytes may
- * come in two parts (a ring that wraps); `b` may be NULL.
+ * come in two parts (a ring that wraps); `b` may be NULL.  A call must end at
+ * the end of a packet (perf on a 64-bit machine does not join a packet that is
+ * cut by the end of an AUXTRACE record); the file gets 0 to 7 PAD packets more.
  */
 int ht_perf_writer_trace(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
                          uint64_t time, uint64_t flags, const void *a, size_t a_size,
                          const void *b, size_t b_size);
 
 /*
- * `bytes` of the stream's trace (0: not known how many) are missing from here
- * on.  As PERF_AUX_FLAG_TRUNCATED on the bytes before, which calls this.
+ * `bytes` of the stream's trace (0: not known how many) are missing here.  The
+ * bytes that come next should begin with a PSB.
  */
 int ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
                        uint64_t time, uint64_t bytes);

@@ -565,7 +565,7 @@ ht_perf_writer_finish(struct ht_perf_writer *w, struct ht_diag *diag)
 	int err;
 
 	h.attrs = (struct file_section){ ATTRS_OFFSET, N_ATTRS * FILE_ATTR_SIZE };
-	if (!w->diag.error && !ht_perf_writer_drain(w)) {
+	if (!w->diag.error && !ht_perf_writer_flush(w)) {
 		h.data = (struct file_section){ DATA_OFFSET, w->pos - DATA_OFFSET };
 		if (!put_features(w, &h))
 			put_final_head(w, &h);

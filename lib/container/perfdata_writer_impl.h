@@ -12,16 +12,13 @@
 
 #define TRACE_ID 1u /* id of the intel_pt event */
 #define TRACK_ID 2u /* id of the dummy event that carries the sideband */
-#define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER)
+#define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER)
 #define SAMPLE_ID_SIZE 24u
 #define AUXTRACE_SIZE  48u
 
 struct ht_perf_writer_stream {
 	int32_t  pid, tid;
-	uint64_t offset;    /* of the next byte that goes to the file */
-	uint64_t last_time;
-	uint8_t  carry[8];
-	uint8_t  n_carry;   /* 0..7 */
+	uint64_t offset;    /* of the next byte, in the stream */
 };
 
 /* HEADER_AUXTRACE: where each AUXTRACE record is. */
@@ -55,8 +52,6 @@ struct ht_perf_writer {
 int ht_perf_writer_flush(struct ht_perf_writer *w);
 /* Flush, then write `size` bytes. */
 int ht_perf_writer_put(struct ht_perf_writer *w, const void *data, size_t size);
-/* Write what each stream holds back, and the buffer. */
-int ht_perf_writer_drain(struct ht_perf_writer *w);
 /* Remember a file for HEADER_BUILD_ID. */
 int ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_t *id, unsigned size);
 
