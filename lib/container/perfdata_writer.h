@@ -3,6 +3,23 @@
  * Writes a capture as perf.data that perf itself reads.  Records go to the file
  * as they come; the header is completed by finish.  A file without finish is
  * what an interrupted recording leaves: our reader takes it up to the cut.
+ *
+ * Where stamps must lie so that perf decodes every instruction (found with perf
+ * 6.1 and kept as tests/unit/container/test_perf_order.c):
+ *   - perf applies a record stamped T when each stream was decoded up to its
+ *     first packet that follows a TSC >= T.  What a packet with an older time
+ *     leads to is walked in the old address space.
+ *   - So a MMAP, MUNMAP, or the COMM and MMAPs of an exec, made by a syscall, are
+ *     stamped <= the value of a TSC packet that stands *before* the TIP.PGE that
+ *     ends this syscall.  Equal will do: ns to TSC rounds down.  A TSC after the
+ *     TIP.PGE is too late when the first block is in the new code, as after exec;
+ *     a stamp above the TSC loses the code up to the next TSC.
+ *   - A thread that runs code which another thread mapped needs a TSC >= T of its
+ *     own before the first packet that leads there.
+ *   - FORK is stamped <= the TSC of the child's first PSB+, and comes before any
+ *     other record of the child; EXIT is stamped >= the thread's last TSC.
+ *   - Mappings that were there before the trace have time 0: perf takes them at once.
+ *   - Each chunk ends at the end of a packet; a stream begins with PSB+ with a TSC.
  */
 #ifndef CONTAINER_PERFDATA_WRITER_H
 #define CONTAINER_PERFDATA_WRITER_H

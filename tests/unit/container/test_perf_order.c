@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What perf needs of the order of sideband and trace, by a capture of two
+ * processes whose packets are written by hand:
+ *
+ *	parent  call, ret, jcc, fork | mmap lib1, call into it | mmap lib2 over it, call | ...
+ *	child   jcc, exec | the new program lies where the old one was
+ *
+ * and the instructions perf makes of it.  Skipped where perf is not installed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "container/perfdata_writer.h"
+#include "container/pt_bytes.h"
+
+#define PARENT 1000
+#define CHILD  1001
+#define BASE   0x400000ull
+#define MAIN   (BASE + 0x1000)
+#define LIB    0x7f0000001000ull
+#define START  0x10000000ull /* TSC */
+
+static const struct ht_clock clock_perf = { 1, 31, 581029125, 18444502336406842448ull };
+
+/* call 20; xor; je 0b; nop nop; 0b: syscall; test; je 17; 11: syscall; call *rax; jmp 11; 17: syscall; 20: nop; ret */
+static const uint8_t code_main[] = {
+	0xe8, 0x1b, 0, 0, 0, 0x31, 0xc0, 0x74, 2, 0x90, 0x90, 0x0f, 5, 0x85, 0xc0, 0x74, 6, 0x0f, 5,
+	0xff, 0xd0, 0xeb, 0xfa, 0x0f, 5, 0, 0, 0, 0, 0, 0, 0, 0x90, 0xc3
+};
+static const uint8_t code_lib1[] = { 0x90, 0xeb, 0, 0xc3 };          /* nop; jmp; ret */
+static const uint8_t code_lib2[] = { 0x31, 0xc0, 0xc3 };             /* xor; ret */
+static const uint8_t code_prog[] = { 0x90, 0x90, 0x74, 1, 0x90, 0x0f, 5 }; /* nop nop; je; nop; syscall */
+
+static const char want_parent[] =
+	"401000 401020 401021 401005 401007 40100b 40100d 40100f 401011 "
+	"401013 7f0000001000 7f0000001001 7f0000001003 401015 401011 "
+	"401013 7f0000001000 7f0000001002 401015 401011 ";
+static const char want_child[] = "40100d 40100f 401017 401000 401001 401002 401004 401005 ";
+
+struct variant {
+	int tsc_after_pge; /* the TSC of a syscall's end stands after the TIP.PGE */
+	int stamp;         /* stamp of the records minus that TSC, in ticks */
+	int unmap;         /* 1: munmap before lib2, 2: munmap and no lib2 */
+};
+
+struct made {
+	char dir[64], file[80];
+	struct ht_perf_writer *w;
+};
+
+static void
+put(struct made *m, struct ht_record rec)
+{
+	assert_int_equal(ht_perf_writer_record(m->w, &rec), 0);
+}
+
+static uint64_t
+ns(uint64_t tsc)
+{
+	return ht_clock_tsc_to_ns(&clock_perf, tsc);
+}
+
+static void
+put_map(struct made *m, int pid, uint64_t time, uint64_t addr, const char *name, uint8_t id)
+{
+	struct ht_record r = { .kind = HT_REC_MMAP, .pid = pid, .tid = pid, .time = time };
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", m->dir, name);
+	r.u.map.addr = addr;
+	r.u.map.len = 0x1000;
+	r.u.map.pgoff = 0x1000;
+	r.u.map.flags = HT_MAP_EXEC;
+	r.u.map.path = path;
+	r.u.map.build_id_size = 20;
+	memset(r.u.map.build_id, id, 20);
+	put(m, r);
+}
+
+static void
+make_elf(struct made *m, const char *name, uint64_t base, const uint8_t *code, size_t size, uint8_t id)
+{
+	char path[96];
+	uint8_t ids[20];
+
+	memset(ids, id, sizeof(ids));
+	snprintf(path, sizeof(path), "%s/%s", m->dir, name);
+	elf_make(path, base, code, size, ids);
+}
+
+/* The end of a syscall. */
+static void
+resume(struct pt_bytes *b, const struct variant *v, uint64_t tsc, uint64_t ip)
+{
+	if (!v->tsc_after_pge)
+		pt_tsc(b, tsc);
+	pt_pge(b, ip);
+	if (v->tsc_after_pge)
+		pt_tsc(b, tsc);
+}
+
+static void
+make_records(struct made *m, const struct variant *v)
+{
+	uint64_t t;
+
+	put(m, (struct ht_record){ .kind = HT_REC_COMM, .pid = PARENT, .tid = PARENT, .u.comm = { "main", 1 } });
+	put_map(m, PARENT, 0, MAIN, "main.elf", 0x10);
+	put(m, (struct ht_record){ .kind = HT_REC_FORK, .pid = CHILD, .tid = CHILD, .time = ns(START + 1000),
+	                           .u.fork = { PARENT, PARENT } });
+	t = ns(START + 1500 + (uint64_t)v->stamp);
+	put_map(m, PARENT, t, LIB, "lib1.so", 0x11);
+	t = ns(START + 2000 + (uint64_t)v->stamp);
+	put(m, (struct ht_record){ .kind = HT_REC_COMM, .pid = CHILD, .tid = CHILD, .time = t,
+	                           .u.comm = { "prog", 1 } });
+	put_map(m, CHILD, t, MAIN, "prog", 0x13);
+	t = ns(START + 3000 + (uint64_t)v->stamp);
+	if (v->unmap)
+		put(m, (struct ht_record){ .kind = HT_REC_MUNMAP, .pid = PARENT, .tid = PARENT, .time = t,
+		                           .u.unmap = { LIB, 0x1000 } });
+	if (v->unmap < 2)
+		put_map(m, PARENT, t, LIB, "lib2.so", 0x12);
+	put(m, (struct ht_record){ .kind = HT_REC_CODE, .pid = PARENT, .tid = PARENT, .time = t,
+	                           .u.code = { MAIN, 0, sizeof(code_main), code_main } });
+	put(m, (struct ht_record){ .kind = HT_REC_EXIT, .pid = CHILD, .tid = CHILD, .time = ns(START + 4000),
+	                           .u.exit = { PARENT, PARENT } });
+	put(m, (struct ht_record){ .kind = HT_REC_EXIT, .pid = PARENT, .tid = PARENT, .time = ns(START + 5000),
+	                           .u.exit = { 1, 1 } });
+}
+
+static void
+make_trace(struct made *m, const struct variant *v)
+{
+	struct pt_bytes a = { 0 }, b = { 0 };
+
+	pt_psb(&a, START + 100);
+	pt_pge(&a, MAIN);
+	pt_tnt(&a, "TT");
+	pt_pgd(&a);
+	resume(&a, v, START + 1050, MAIN + 0xd);
+	pt_tnt(&a, "N");
+	pt_pgd(&a);
+	resume(&a, v, START + 1500, MAIN + 0x13);
+	pt_tip(&a, LIB);
+	pt_tnt(&a, "T");
+	pt_pgd(&a);
+	assert_int_equal(ht_perf_writer_trace(m->w, 0, PARENT, PARENT, ns(START + 1600), 0, a.at, 7,
+	                                      a.at + 7, a.n - 7), 0);
+	a.n = 0;
+	resume(&a, v, START + 3000, MAIN + 0x13);
+	pt_tip(&a, LIB);
+	pt_tnt(&a, "T");
+	pt_pgd(&a);
+	pt_psb(&b, START + 1060);
+	pt_pge(&b, MAIN + 0xd);
+	pt_tnt(&b, "T");
+	pt_pgd(&b);
+	resume(&b, v, START + 2000, MAIN);
+	pt_tnt(&b, "N");
+	pt_pgd(&b);
+	assert_int_equal(ht_perf_writer_trace(m->w, 1, CHILD, CHILD, ns(START + 4000), 0, b.at, b.n, NULL, 0), 0);
+	assert_int_equal(ht_perf_writer_trace(m->w, 0, PARENT, PARENT, ns(START + 5000), 0, a.at, a.n, NULL, 0), 0);
+}
+
+static void
+make(struct made *m, const struct variant *v)
+{
+	char *const argv[] = { "hwtrace", "record", NULL };
+	const struct ht_perf_writer_config config = {
+		.clock = clock_perf, .backend = "qemu", .software = 1, .ret_compression = 1, .argv = argv
+	};
+	struct ht_diag diag;
+
+	strcpy(m->dir, "/tmp/hwtrace-order.XXXXXX");
+	assert_non_null(mkdtemp(m->dir));
+	make_elf(m, "main.elf", BASE, code_main, sizeof(code_main), 0x10);
+	make_elf(m, "lib1.so", 0, code_lib1, sizeof(code_lib1), 0x11);
+	make_elf(m, "lib2.so", 0, code_lib2, sizeof(code_lib2), 0x12);
+	make_elf(m, "prog", BASE, code_prog, sizeof(code_prog), 0x13);
+	snprintf(m->file, sizeof(m->file), "%s/perf.data", m->dir);
+	assert_int_equal(ht_perf_writer_open(m->file, &config, &m->w, &diag), 0);
+	make_records(m, v);
+	make_trace(m, v);
+	assert_int_equal(ht_perf_writer_finish(m->w, &diag), 0);
+}
+
+static void
+unmake(const struct made *m)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "rm -rf %s", m->dir);
+	assert_int_equal(system(line), 0);
+}
+
+static void
+read_command(const struct made *m, const char *command, char *buf, size_t size)
+{
+	char line[256];
+	FILE *f;
+	size_t n;
+
+	snprintf(line, sizeof(line), command, m->file);
+	f = popen(line, "r");
+	assert_non_null(f);
+	n = fread(buf, 1, size - 1, f);
+	buf[n] = 0;
+	assert_int_equal(pclose(f), 0);
+}
+
+/* Addresses of thread `tid` in the lines "tid ip", joined by blanks. */
+static void
+pick(const char *text, int tid, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = 0;
+	while (*text) {
+		char ip[32];
+		int t;
+
+		if (sscanf(text, "%d %31s", &t, ip) == 2 && t == tid)
+			used += (size_t)snprintf(buf + used, size - used, "%s ", ip);
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+}
+
+/* What perf makes of the variant; 1 when there were no decode errors. */
+static int
+decode(const struct variant *v, char parent[1024], char child[1024])
+{
+	struct made m;
+	char text[8192];
+	int clean;
+
+	make(&m, v);
+	read_command(&m, "perf script -i %s --itrace=i1i -F tid,ip 2>/dev/null", text, sizeof(text));
+	pick(text, PARENT, parent, 1024);
+	pick(text, CHILD, child, 1024);
+	read_command(&m, "perf script -i %s --itrace=e -F tid,ip 2>/dev/null", text, sizeof(text));
+	clean = !*text;
+	unmake(&m);
+	return clean;
+}
+
+static void
+need_perf(void)
+{
+	if (system("perf version >/dev/null 2>&1")) {
+		print_message("skip test_perf_order: perf is not installed\n");
+		skip();
+	}
+}
+
+static void
+expect_all(const struct variant *v)
+{
+	char parent[1024], child[1024];
+	int clean;
+
+	need_perf();
+	clean = decode(v, parent, child);
+	assert_string_equal(parent, want_parent);
+	assert_string_equal(child, want_child);
+	assert_true(clean);
+}
+
+static void
+test_stamp_before_tsc(void **state)
+{
+	(void)state;
+	expect_all(&(struct variant){ .stamp = -10 });
+}
+
+static void
+test_stamp_equals_tsc(void **state)
+{
+	(void)state;
+	expect_all(&(struct variant){ .stamp = 0 });
+}
+
+static void
+test_munmap_then_mmap(void **state)
+{
+	(void)state;
+	expect_all(&(struct variant){ .stamp = 0, .unmap = 1 });
+}
+
+static void
+test_munmap_takes_code_away(void **state)
+{
+	char parent[1024], child[1024];
+
+	(void)state;
+	need_perf();
+	assert_false(decode(&(struct variant){ .unmap = 2 }, parent, child));
+	assert_null(strstr(parent, "7f0000001002"));
+	assert_string_equal(child, want_child);
+}
+
+/* The two mistakes that the rule in perfdata_writer.h is about: perf loses code with either. */
+static void
+test_stamp_after_tsc_loses(void **state)
+{
+	char parent[1024], child[1024];
+
+	(void)state;
+	need_perf();
+	assert_false(decode(&(struct variant){ .stamp = 10 }, parent, child));
+	assert_string_not_equal(parent, want_parent);
+	assert_string_not_equal(child, want_child);
+}
+
+static void
+test_tsc_after_pge_loses_exec(void **state)
+{
+	char parent[1024], child[1024];
+
+	(void)state;
+	need_perf();
+	assert_false(decode(&(struct variant){ .tsc_after_pge = 1, .stamp = -10 }, parent, child));
+	assert_string_equal(parent, want_parent);
+	assert_string_not_equal(child, want_child);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stamp_before_tsc),
+		cmocka_unit_test(test_stamp_equals_tsc),
+		cmocka_unit_test(test_munmap_then_mmap),
+		cmocka_unit_test(test_munmap_takes_code_away),
+		cmocka_unit_test(test_stamp_after_tsc_loses),
+		cmocka_unit_test(test_tsc_after_pge_loses_exec),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
