@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/shm.h"
+
+#define RING_DEFAULT     (256u << 10) /* fits a core's cache; 50 MB/s of trace fill it 200 times a second */
+#define RING_MIN         (16u << 10)
+#define RING_MAX         (1ull << 30)
+#define SIDEBAND_DEFAULT (1u << 20)
+#define PSB_DEFAULT      (16u << 10)
+#define SLOTS_MAX        1024u        /* threads at one time */
+#define TOTAL_MAX        (16ull << 30) /* of address space; memory is used as it is touched */
+#define HEAD_SIZE        ((sizeof(struct ht_shm_header) + HT_SHM_PAGE - 1) / HT_SHM_PAGE * HT_SHM_PAGE)
+
+static uint64_t
+power_of_two(uint64_t n)
+{
+	uint64_t p = RING_MIN;
+
+	while (p < n && p < RING_MAX)
+		p <<= 1;
+	return p;
+}
+
+static void
+fill_header(struct ht_shm_header *h, const struct ht_shm_config *config, uint64_t ring, uint32_t slots,
+            uint64_t sideband, uint64_t total)
+{
+	uint64_t psb = config->psb_period ? config->psb_period : PSB_DEFAULT;
+
+	/* What is left of an overwritten ring must hold several PSBs. */
+	if ((config->flags & HT_SHM_F_OVERWRITE) && psb > ring / 8)
+		psb = ring / 8;
+	h->version = HT_SHM_VERSION;
+	h->flags = config->flags;
+	h->total_size = total;
+	h->sideband_offset = HEAD_SIZE;
+	h->sideband_size = sideband;
+	h->slots_offset = h->sideband_offset + sideband;
+	h->slot_stride = HT_SHM_PAGE + ring;
+	h->ring_size = ring;
+	h->n_slots = slots;
+	h->psb_period = (uint32_t)psb;
+	h->recorder_pid = (int32_t)getpid();
+	if (config->filter)
+		memcpy(h->filter, config->filter, config->filter_size);
+	h->magic = HT_SHM_MAGIC;
+}
+
+/* A memory file and its name that other processes can open; returns the descriptor or -1. */
+static int
+memory_file(char *path, size_t size, uint64_t bytes)
+{
+	int fd = memfd_create("hwtrace", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
+	if (fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t)bytes) < 0 || access(path, R_OK | W_OK) < 0) {
+		int saved = errno;
+
+		close(fd);
+		errno = saved;
+		return -1;
+	}
+	return fd;
+}
+
+int
+ht_shm_create(const struct ht_shm_config *config, struct ht_shm *out, struct ht_diag *diag)
+{
+	uint64_t ring = power_of_two(config->ring_size ? config->ring_size : RING_DEFAULT);
+	uint64_t sideband = config->sideband_size ? config->sideband_size : SIDEBAND_DEFAULT;
+	uint32_t slots = config->n_slots ? config->n_slots : SLOTS_MAX;
+	uint64_t total;
+	void *map;
+
+	memset(out, 0, sizeof(*out));
+	out->fd = -1;
+	if (config->filter_size > sizeof(((struct ht_shm_header *)0)->filter))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "filter",
+		               "the --module and --filter options are too long together");
+	if (slots > TOTAL_MAX / (HT_SHM_PAGE + ring))
+		slots = (uint32_t)(TOTAL_MAX / (HT_SHM_PAGE + ring));
+	total = HEAD_SIZE + sideband + slots * (HT_SHM_PAGE + ring);
+	out->fd = memory_file(out->path, sizeof(out->path), total);
+	if (out->fd < 0)
+		return ht_fail(diag, HT_EIO, out->path, HT_NO_OFFSET, NULL,
+		               "cannot create the memory shared with the traced program: %s", strerror(errno));
+	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
+	if (map == MAP_FAILED) {
+		close(out->fd);
+		out->fd = -1;
+		return ht_fail(diag, HT_ENOMEM, out->path, HT_NO_OFFSET, NULL, "cannot map %llu bytes: %s",
+		               (unsigned long long)total, strerror(errno));
+	}
+	out->h = map;
+	out->size = total;
+	fill_header(out->h, config, ring, slots, sideband, total);
+	return 0;
+}
+
+void
+ht_shm_destroy(struct ht_shm *shm)
+{
+	if (!shm->h)
+		return;
+	munmap(shm->h, shm->size);
+	close(shm->fd);
+	memset(shm, 0, sizeof(*shm));
+	shm->fd = -1;
+}

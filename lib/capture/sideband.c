@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/vec.h"
+#include "capture/sideband.h"
+#include "core/shm.h"
+
+/* -- processes that live ------------------------------------------------- */
+
+static size_t
+find_pid(const struct ht_sideband *s, int32_t pid)
+{
+	size_t lo = 0, hi = s->pids.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->pids.at[mid] < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int
+knows_pid(const struct ht_sideband *s, int32_t pid)
+{
+	size_t i = find_pid(s, pid);
+
+	return i < s->pids.n && s->pids.at[i] == pid;
+}
+
+static void
+add_pid(struct ht_sideband *s, int32_t pid)
+{
+	size_t i = find_pid(s, pid);
+
+	if (knows_pid(s, pid) || ht_vec_reserve(&s->pids, s->pids.n + 1) < 0)
+		return;
+	s->pids.n++;
+	memmove(s->pids.at + i + 1, s->pids.at + i, (s->pids.n - 1 - i) * sizeof(*s->pids.at));
+	s->pids.at[i] = pid;
+}
+
+static void
+remove_pid(struct ht_sideband *s, int32_t pid)
+{
+	size_t i = find_pid(s, pid);
+
+	if (!knows_pid(s, pid))
+		return;
+	s->pids.n--;
+	memmove(s->pids.at + i, s->pids.at + i + 1, (s->pids.n - i) * sizeof(*s->pids.at));
+}
+
+void
+ht_sideband_fini(struct ht_sideband *s)
+{
+	ht_vec_free(&s->pids);
+}
+
+/* -- conversion ---------------------------------------------------------- */
+
+static void
+itrace_start(struct ht_sideband *s, const struct ht_record *of)
+{
+	struct ht_record rec = { .kind = HT_REC_ITRACE_START, .pid = of->pid, .tid = of->tid, .cpu = -1,
+	                         .time = of->time };
+
+	s->record(s->arg, &rec);
+}
+
+static void
+convert_exec(struct ht_sideband *s, struct ht_record *rec, const char *text)
+{
+	int first = !knows_pid(s, rec->pid);
+
+	if (first) {
+		s->processes++;
+		s->threads++;
+		add_pid(s, rec->pid);
+	}
+	rec->kind = HT_REC_COMM;
+	rec->u.comm.comm = text;
+	rec->u.comm.exec = 1;
+	s->record(s->arg, rec);
+	if (first)
+		itrace_start(s, rec);
+}
+
+static void
+convert_fork(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
+{
+	rec->kind = HT_REC_FORK;
+	rec->u.fork.ppid = (int32_t)sb->a;
+	rec->u.fork.ptid = (int32_t)sb->b;
+	s->threads++;
+	if (rec->u.fork.ppid != rec->pid && !knows_pid(s, rec->pid)) {
+		s->processes++;
+		add_pid(s, rec->pid);
+	}
+	s->record(s->arg, rec);
+	itrace_start(s, rec);
+}
+
+static void
+convert_exit(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
+{
+	rec->kind = HT_REC_EXIT;
+	rec->u.exit.ppid = rec->pid;
+	rec->u.exit.ptid = rec->pid;
+	if (sb->a)
+		remove_pid(s, rec->pid);
+	s->record(s->arg, rec);
+}
+
+static void
+convert_mmap(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb, const char *text)
+{
+	rec->kind = HT_REC_MMAP;
+	rec->u.map.addr = sb->a;
+	rec->u.map.len = sb->b;
+	rec->u.map.pgoff = sb->c;
+	rec->u.map.prot = sb->prot;
+	rec->u.map.flags = (sb->prot & PROT_EXEC ? HT_MAP_EXEC : 0) | (sb->prot & PROT_WRITE ? HT_MAP_WRITE : 0) |
+	                   ((sb->flags & MAP_TYPE) == MAP_SHARED ? HT_MAP_SHARED : 0);
+	rec->u.map.maj = sb->maj;
+	rec->u.map.min = sb->min;
+	rec->u.map.ino = sb->ino;
+	rec->u.map.build_id_size = sb->build_id_size <= HT_BUILD_ID_MAX ? sb->build_id_size : 0;
+	memcpy(rec->u.map.build_id, sb->build_id, sizeof(rec->u.map.build_id));
+	rec->u.map.path = text;
+	s->record(s->arg, rec);
+}
+
+static void
+convert_code(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
+{
+	rec->kind = HT_REC_CODE;
+	rec->u.code.addr = sb->a;
+	rec->u.code.len = sb->text_size;
+	rec->u.code.bytes = sb->text;
+	s->record(s->arg, rec);
+}
+
+void
+ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
+{
+	const struct ht_sb_record *sb = p;
+	struct ht_record rec = { 0 };
+	char text[4096 + 64] = "";
+
+	if (size < sizeof(*sb))
+		return; /* PAD may be as small as its own first word */
+	/* Strings need not end with a NUL of their own. */
+	if (sb->text_size > size - sizeof(*sb))
+		return;
+	if (sb->type != HT_SB_CODE) {
+		size_t n = sb->text_size < sizeof(text) - 1 ? sb->text_size : sizeof(text) - 1;
+
+		memcpy(text, sb->text, n);
+		text[n] = 0;
+	}
+	rec.pid = sb->pid;
+	rec.tid = sb->tid;
+	rec.cpu = -1;
+	rec.time = ht_clock_tsc_to_ns(&s->clock, sb->tsc);
+	switch (sb->type) {
+	case HT_SB_EXEC:
+		convert_exec(s, &rec, text);
+		break;
+	case HT_SB_FORK:
+		convert_fork(s, &rec, sb);
+		break;
+	case HT_SB_EXIT:
+		convert_exit(s, &rec, sb);
+		break;
+	case HT_SB_COMM:
+		rec.kind = HT_REC_COMM;
+		rec.u.comm.comm = text;
+		s->record(s->arg, &rec);
+		break;
+	case HT_SB_MMAP:
+		convert_mmap(s, &rec, sb, text);
+		break;
+	case HT_SB_MUNMAP:
+		rec.kind = HT_REC_MUNMAP;
+		rec.u.unmap.addr = sb->a;
+		rec.u.unmap.len = sb->b;
+		s->record(s->arg, &rec);
+		break;
+	case HT_SB_CODE:
+		convert_code(s, &rec, sb);
+		break;
+	case HT_SB_NOTE:
+		s->note(s->arg, text);
+		break;
+	default:
+		break;
+	}
+}

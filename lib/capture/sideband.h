@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sideband records of the shared memory into records of a capture file. */
+#ifndef CAPTURE_SIDEBAND_H
+#define CAPTURE_SIDEBAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwtrace/container.h>
+
+struct ht_sideband {
+	struct ht_clock clock;
+	void (*record)(void *arg, const struct ht_record *rec);
+	void (*note)(void *arg, const char *text);
+	void  *arg;
+	uint32_t processes, threads; /* that were met */
+	struct { int32_t *at; size_t n, cap; } pids; /* processes that live, sorted */
+};
+
+/* Convert one record; `p` is 8-byte aligned and holds `size` bytes, as the record itself states. */
+void ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size);
+void ht_sideband_fini(struct ht_sideband *s);
+
+#endif
