@@ -26,6 +26,7 @@ struct ht_backend {
 	int (*can_attach)(void); /* NULL = cannot attach */
 };
 
+extern const struct ht_backend ht_backend_intel_pt;
 extern const struct ht_backend ht_backend_qemu;
 extern const struct ht_backend ht_backend_ptrace;
 

@@ -12,6 +12,7 @@
 
 /* Best first. */
 static const struct ht_backend *const backends[] = {
+	&ht_backend_intel_pt,
 	&ht_backend_qemu,
 	NULL
 };
@@ -81,14 +82,33 @@ names(char *buf, size_t size, int attach)
 		snprintf(buf, size, "none");
 }
 
+/* Can `b` do what is asked here?  Otherwise -HT_EUNSUPPORTED, and diag tells why. */
+static int
+can_serve(const struct ht_backend *b, const struct ht_capture_config *config,
+          const struct ht_program *program, struct ht_diag *diag)
+{
+	struct ht_backend_info info;
+	char why[400];
+
+	probe(b, &info);
+	if (config->pid && !info.can_attach)
+		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name,
+		               "cannot attach to a running process");
+	if (!info.usable) {
+		closed_gate(&info, why, sizeof(why));
+		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name, "%s", why);
+	}
+	return program && b->accepts ? b->accepts(program, diag) : 0;
+}
+
 /* The backend that the user named. */
 static int
 choose_named(const struct ht_capture_config *config, const struct ht_program *program,
              const struct ht_backend **out, struct ht_diag *diag)
 {
-	struct ht_backend_info info;
 	const struct ht_backend *b = NULL;
-	char list[128], why[400];
+	char list[128];
+	int rc;
 
 	for (unsigned i = 0; backends[i] && !b; i++)
 		if (!strcmp(backends[i]->name, config->backend))
@@ -97,20 +117,12 @@ choose_named(const struct ht_capture_config *config, const struct ht_program *pr
 	if (!b)
 		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "backend",
 		               "there is no backend '%s'; choose one of: %s", config->backend, list);
-	probe(b, &info);
-	if (config->pid && !info.can_attach)
+	if (config->pid && !b->can_attach)
 		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name,
 		               "cannot attach to a running process; backends that can: %s", list);
-	if (!info.usable) {
-		closed_gate(&info, why, sizeof(why));
-		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name, "%s", why);
-	}
-	if (program && b->accepts) {
-		int rc = b->accepts(program, diag);
-
-		if (rc < 0)
-			return rc;
-	}
+	rc = can_serve(b, config, program, diag);
+	if (rc < 0)
+		return rc;
 	*out = b;
 	return 0;
 }
@@ -120,39 +132,33 @@ static int
 choose_best(const struct ht_capture_config *config, const struct ht_program *program,
             const struct ht_backend **out, struct ht_diag *diag)
 {
-	char why[400];
-	int refused = 0;
+	const struct ht_backend *chosen = NULL;
+	struct ht_diag d;
 
-	for (unsigned i = 0; backends[i]; i++) {
-		const struct ht_backend *b = backends[i];
-		struct ht_backend_info info;
-		struct ht_diag d;
-
-		probe(b, &info);
-		if (!info.can_record || (config->pid && !info.can_attach))
+	for (unsigned i = 0; backends[i] && !chosen; i++) {
+		if (!backends[i]->record || (config->pid && !backends[i]->can_attach))
 			continue;
-		if (!info.usable) {
-			closed_gate(&info, why, sizeof(why));
-			say(config, "backend %s is not usable: %s", b->name, why);
-			if (!refused)
-				ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, b->name, "%s", why);
-			continue;
-		}
-		if (program && b->accepts && b->accepts(program, &d) < 0) {
-			say(config, "backend %s cannot trace this program: %s", b->name, d.text);
-			if (diag)
-				*diag = d;
-			refused = 1;
-			continue;
-		}
-		*out = b;
-		return 0;
+		if (can_serve(backends[i], config, program, &d) == 0)
+			chosen = backends[i];
+		else if (diag && !diag->error)
+			*diag = d;
 	}
+	for (unsigned i = 0; chosen && backends[i] != chosen; i++)
+		if (backends[i]->record && !config->pid) {
+			char line[1024];
+
+			can_serve(backends[i], config, program, &d);
+			say(config, "backend %s is not used: %s", backends[i]->name,
+			    ht_diag_line(&d, line, sizeof(line)));
+		}
+	*out = chosen;
+	if (chosen)
+		return 0;
 	if (!diag || !diag->error)
-		ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, "backend",
-		        config->pid ? "no backend of this build can attach to a process"
-		                    : "no backend works here; hwtrace check tells what each one needs");
-	return -HT_EUNSUPPORTED;
+		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, "backend",
+		               config->pid ? "no backend of this build can attach to a process"
+		                           : "no backend works here; hwtrace check tells what each one needs");
+	return -diag->error;
 }
 
 static int

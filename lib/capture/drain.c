@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <linux/futex.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,22 +42,25 @@ futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *tim
 	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
-/* Is the thread gone?  A thread group's leader that was killed stays as a zombie until it is waited for. */
+/*
+ * Is the thread gone?  A thread group's leader stays as a zombie until all its
+ * threads ended and it was waited for.  `pid` 0: not known.
+ */
 static int
-is_dead(int32_t tid)
+is_dead(int32_t pid, int32_t tid)
 {
-	char path[32], stat[256], *p;
+	char path[64], stat[256], *p;
 	FILE *f;
 	size_t n;
 
 	if (tid <= 0)
 		return 0;
-	if (kill(tid, 0) < 0 && errno == ESRCH)
+	if (syscall(SYS_tgkill, pid > 0 ? pid : -1, tid, 0) < 0 && errno == ESRCH)
 		return 1;
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	f = fopen(path, "re");
 	if (!f)
-		return kill(tid, 0) < 0 && errno == ESRCH;
+		return 0; /* the next look will tell */
 	n = fread(stat, 1, sizeof(stat) - 1, f);
 	fclose(f);
 	stat[n] = 0;
@@ -147,7 +149,7 @@ break_dead_lock(struct ht_drain *d)
 {
 	int32_t owner = atomic_load_explicit(&d->h->sideband_lock, memory_order_relaxed);
 
-	if (owner && is_dead(owner) &&
+	if (owner && is_dead(0, owner) &&
 	    atomic_compare_exchange_strong(&d->h->sideband_lock, &owner, 0))
 		futex((_Atomic uint32_t *)&d->h->sideband_lock, FUTEX_WAKE, INT32_MAX, NULL);
 }
@@ -156,8 +158,7 @@ break_dead_lock(struct ht_drain *d)
 
 /* Bytes [from, to) of a stream, `ring` being the ring's memory or a copy of it. */
 static void
-give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uint64_t from, uint64_t to,
-         uint64_t flags)
+give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uint64_t from, uint64_t to)
 {
 	uint64_t at = from & (d->h->ring_size - 1);
 	size_t size = (size_t)(to - from), first = size;
@@ -168,12 +169,21 @@ give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uin
 		first = (size_t)(d->h->ring_size - at);
 	if (!d->error)
 		note_error(d, d->config.sink.trace(d->config.sink.arg, n->stream, n->pid, n->tid, now_ns(d),
-		                                   flags, ring + at, first, first < size ? ring : NULL,
+		                                   ring + at, first, first < size ? ring : NULL,
 		                                   size - first));
 	if (d->error)
 		d->stats.lost_bytes += size;
 	else
 		d->stats.trace_bytes += size;
+}
+
+/* `bytes` of the stream before what comes next are lost. */
+static void
+give_gap(struct ht_drain *d, const struct slot_note *n, uint64_t bytes)
+{
+	d->stats.lost_bytes += bytes;
+	if (!d->error)
+		note_error(d, d->config.sink.gap(d->config.sink.arg, n->stream, n->pid, n->tid, now_ns(d), bytes));
 }
 
 /* Give out what is there and make room.  Returns 1 when something moved. */
@@ -185,13 +195,13 @@ drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, ui
 	uint64_t size = head - tail;
 
 	if (size && size <= d->h->ring_size && size >= least) {
-		give_out(d, n, ht_shm_ring_of(slot), tail, head, 0);
+		give_out(d, n, ht_shm_ring_of(slot), tail, head);
 		atomic_store_explicit(&slot->tail, head, memory_order_release);
 	} else if (size > d->h->ring_size) {
 		/* Nobody but a program that scribbles over this memory does this. */
 		emit_note(d, "a trace ring is damaged; what was in it is lost");
 		atomic_store_explicit(&slot->tail, head, memory_order_release);
-		d->stats.lost_bytes += d->h->ring_size;
+		give_gap(d, n, d->h->ring_size);
 	} else {
 		size = 0;
 	}
@@ -203,16 +213,15 @@ drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, ui
 }
 
 /*
- * A ring that is never waited for: the last ring_size bytes before head.  While
- * the thread lives it may write on behind our back; what it overwrote since is
- * known by reading head again, and is not given out.
+ * A ring that is never waited for: what is left before head.  While the thread
+ * lives it may write on behind our back; what it overwrote since is known by
+ * reading head again, and is not given out.
  */
 static void
 drain_overwritten(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 {
-	uint64_t ring = d->h->ring_size;
-	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), later;
-	uint64_t from = head > ring ? head - ring : 0;
+	uint64_t ring = d->h->ring_size, kept = ring - HT_SHM_SLACK;
+	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), later, from;
 	uint8_t *copy = malloc(ring);
 
 	if (!copy) {
@@ -222,13 +231,14 @@ drain_overwritten(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *s
 	memcpy(copy, ht_shm_ring_of(slot), ring);
 	atomic_thread_fence(memory_order_acquire);
 	later = atomic_load_explicit(&slot->head, memory_order_acquire);
-	if (later > ring && later - ring > from)
-		from = later - ring < head ? later - ring : head;
+	from = later > kept ? later - kept : 0;
+	if (from > head)
+		from = head;
 	if (from < n->moved)
 		from = n->moved;
-	d->stats.lost_bytes += from - n->moved;
-	slot->lost += from - n->moved;
-	give_out(d, n, copy, from, head, from ? PERF_AUX_FLAG_TRUNCATED : 0);
+	if (from > n->moved)
+		give_gap(d, n, from - n->moved);
+	give_out(d, n, copy, from, head);
 	n->moved = head;
 	free(copy);
 }
@@ -243,7 +253,6 @@ static void
 free_slot(struct slot_note *n, struct ht_shm_slot *slot)
 {
 	memset(&slot->live, 0, sizeof(slot->live));
-	slot->lost = 0;
 	slot->tid = 0; /* or the next owner would look dead while it sets the slot up */
 	atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
@@ -262,15 +271,19 @@ close_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 	free_slot(n, slot);
 }
 
-/* The owner died: its stream ends with what the slot remembers. */
+/*
+ * The owner cannot end its stream itself: it ends with what the slot remembers.
+ * `dead`: it could not tell of its end either.
+ */
 static void
-complete_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
+complete_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, int dead)
 {
 	if (!is_overwritten(d))
-		drain_ring(d, n, slot, 1); /* room for what is added */
-	if (d->config.complete)
-		d->config.complete(d->h, slot);
+		drain_ring(d, n, slot, 1);
+	ht_shm_complete(slot, ht_shm_ring_of(slot), d->h->ring_size);
 	d->stats.completed++;
+	if (dead)
+		ht_sideband_exit(&d->sideband, n->pid, n->tid, now_ns(d));
 	close_slot(d, n, slot);
 }
 
@@ -307,13 +320,13 @@ pass_slot(struct ht_drain *d, uint32_t i, unsigned how)
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 	uint64_t least = how & HT_DRAIN_ALL ? 1 : d->h->ring_size / WELL_FILLED;
 	uint64_t head;
-	int moved = 0;
+	int moved = 0, dead;
 
 	if (state == HT_SLOT_FREE)
 		return 0;
 	d->stats.active++;
 	if (state == HT_SLOT_CLAIMED) {
-		if ((how & HT_DRAIN_REAP) && slot->tid && is_dead(slot->tid))
+		if ((how & HT_DRAIN_REAP) && slot->tid && is_dead(slot->pid, slot->tid))
 			free_slot(n, slot);
 		return 0;
 	}
@@ -329,15 +342,17 @@ pass_slot(struct ht_drain *d, uint32_t i, unsigned how)
 	head = atomic_load_explicit(&slot->head, memory_order_acquire);
 	if (head != n->seen_head) {
 		n->seen_head = head;
-	} else if (is_dead(n->tid) || is_succeeded(d, i)) {
-		/* It may have closed the slot on its way out. */
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) == HT_SLOT_CLOSED)
-			close_slot(d, n, slot);
-		else
-			complete_slot(d, n, slot);
-		moved = 1;
+		return moved;
 	}
-	return moved;
+	dead = is_dead(n->pid, n->tid);
+	if (!dead && !is_succeeded(d, i))
+		return moved;
+	/* It may have closed the slot on its way out. */
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) == HT_SLOT_CLOSED)
+		close_slot(d, n, slot);
+	else
+		complete_slot(d, n, slot, dead);
+	return 1;
 }
 
 /* Slots are claimed lowest first: none beyond the first that was never used is. */
@@ -380,14 +395,41 @@ ht_drain_finish(struct ht_drain *d)
 		if (state != HT_SLOT_ACTIVE && state != HT_SLOT_CLOSED)
 			continue;
 		meet_slot(d, n, slot);
-		if (state == HT_SLOT_ACTIVE && is_dead(n->tid))
-			complete_slot(d, n, slot);
+		if (state == HT_SLOT_ACTIVE && is_dead(n->pid, n->tid))
+			complete_slot(d, n, slot, 1);
 		else if (is_overwritten(d))
 			drain_overwritten(d, n, slot);
 		else
 			drain_ring(d, n, slot, 1);
 	}
 	drain_sideband(d);
+}
+
+int
+ht_drain_quiet(const struct ht_drain *d)
+{
+	for (uint32_t i = 0; i < d->used; i++) {
+		const struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+		uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+		if (state == HT_SLOT_CLAIMED || state == HT_SLOT_CLOSED)
+			return 0;
+		/* Packet generation is off while the thread is in a system call: all it has is in the ring. */
+		if (state == HT_SLOT_ACTIVE && (slot->live.tnt & HT_LIVE_BITS))
+			return 0;
+	}
+	return 1;
+}
+
+void
+ht_drain_wake(struct ht_drain *d)
+{
+	for (uint32_t i = 0; i < d->used; i++) {
+		struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+
+		atomic_fetch_add(&slot->tail_seq, 1);
+		futex(&slot->tail_seq, FUTEX_WAKE, INT32_MAX, NULL);
+	}
 }
 
 uint32_t

@@ -14,9 +14,11 @@
 
 struct ht_drain_sink {
 	int  (*record)(void *arg, const struct ht_record *rec);
-	/* As ht_perf_writer_trace(). */
-	int  (*trace)(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uint64_t flags,
+	/* Bytes of a stream, in one part or two. */
+	int  (*trace)(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time,
 	              const void *a, size_t a_size, const void *b, size_t b_size);
+	/* The next bytes of the stream are lost. */
+	int  (*gap)(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uint64_t bytes);
 	void (*note)(void *arg, const char *text); /* may be NULL */
 	void  *arg;
 };
@@ -33,8 +35,6 @@ struct ht_drain_stats {
 struct ht_drain_config {
 	struct ht_clock      clock;
 	struct ht_drain_sink sink;
-	/* Completes the stream of a dead thread with what its slot holds; NULL = nothing to add. */
-	void (*complete)(struct ht_shm_header *h, struct ht_shm_slot *slot);
 };
 
 struct ht_drain;
@@ -52,6 +52,10 @@ int ht_drain_pass(struct ht_drain *d, unsigned how);
  * stands; header.stop must be set.  No slot is freed after it.
  */
 void ht_drain_finish(struct ht_drain *d);
+/* 1 when no thread has anything left that only the thread itself can give. */
+int  ht_drain_quiet(const struct ht_drain *d);
+/* Wake all threads that wait for room, so that they see header.stop. */
+void ht_drain_wake(struct ht_drain *d);
 /* Wait for the doorbell since value `seen` (header.doorbell read before the pass), at most `ms`. */
 void ht_drain_wait(struct ht_drain *d, uint32_t seen, unsigned ms);
 uint32_t ht_drain_doorbell(const struct ht_drain *d);

@@ -9,7 +9,7 @@
 #include "capture/shm.h"
 
 #define RING_DEFAULT     (256u << 10) /* fits a core's cache; 50 MB/s of trace fill it 200 times a second */
-#define RING_MIN         (16u << 10)
+#define RING_MIN         HT_SHM_RING_MIN
 #define RING_MAX         (1ull << 30)
 #define SIDEBAND_DEFAULT (1u << 20)
 #define PSB_DEFAULT      (16u << 10)

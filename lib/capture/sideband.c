@@ -147,6 +147,15 @@ convert_code(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_re
 }
 
 void
+ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
+{
+	struct ht_record rec = { .pid = pid, .tid = tid, .cpu = -1, .time = time };
+	struct ht_sb_record sb = { .a = pid == tid };
+
+	convert_exit(s, &rec, &sb);
+}
+
+void
 ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 {
 	const struct ht_sb_record *sb = p;

@@ -19,6 +19,8 @@ struct ht_sideband {
 
 /* Convert one record; `p` is 8-byte aligned and holds `size` bytes, as the record itself states. */
 void ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size);
+/* The end of a thread that could not tell of it. */
+void ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time);
 void ht_sideband_fini(struct ht_sideband *s);
 
 #endif

@@ -10,7 +10,20 @@
 #define HT_VERSION "0.0"
 #endif
 
+/* In the order of the usage text; X(name) stands for command_name. */
+#define COMMANDS(X) \
+	X(record) \
+	X(list) \
+	X(check)
+
+#define DECLARE(name) extern const struct command command_##name;
+COMMANDS(DECLARE)
+#undef DECLARE
+
 const struct command *const commands[] = {
+#define ENTRY(name) &command_##name,
+	COMMANDS(ENTRY)
+#undef ENTRY
 	NULL
 };
 
