@@ -55,7 +55,7 @@ is_dead(int32_t pid, int32_t tid)
 
 	if (tid <= 0)
 		return 0;
-	if (syscall(SYS_tgkill, pid > 0 ? pid : -1, tid, 0) < 0 && errno == ESRCH)
+	if ((pid > 0 ? syscall(SYS_tgkill, pid, tid, 0) : kill(tid, 0)) < 0 && errno == ESRCH)
 		return 1;
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	f = fopen(path, "re");
@@ -122,11 +122,12 @@ drain_sideband(struct ht_drain *d)
 	while (tail != head) {
 		uint64_t left = h->sideband_size - (tail & mask);
 		const uint8_t *p = ring + (tail & mask);
-		uint32_t size;
+		uint32_t size = 0;
 
 		if (left > head - tail)
 			left = head - tail;
-		memcpy(&size, p, sizeof(size));
+		if (left >= 8 && tail % 8 == 0)
+			memcpy(&size, p, sizeof(size));
 		if (size < 8 || size % 8 || size > left) {
 			emit_note(d, "the sideband ring is damaged; some mappings or process records are lost");
 			tail = head;
@@ -205,7 +206,9 @@ drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, ui
 	} else {
 		size = 0;
 	}
-	if (atomic_load_explicit(&slot->waiting, memory_order_seq_cst)) {
+	/* The thread sets `waiting`, then reads tail; we move tail, then read `waiting`. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&slot->waiting, memory_order_relaxed)) {
 		atomic_fetch_add(&slot->tail_seq, 1);
 		futex(&slot->tail_seq, FUTEX_WAKE, INT32_MAX, NULL);
 	}
