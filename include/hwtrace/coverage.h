@@ -121,7 +121,7 @@ struct ht_cov_module {
 	uint64_t    executed; /* instructions, all repetitions */
 	uint64_t    gaps;     /* places where trace was lost */
 	uint32_t    damaged_units; /* of its debug information */
-	struct ht_cov_tallies tally;
+	struct ht_cov_tallies tally; /* but for lines: they belong to files */
 };
 
 struct ht_cov_report {

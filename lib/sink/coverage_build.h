@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Building a report.  Modules are walked one after the other; what is found goes
+ * into flat records with numbers of files and functions that hold for the whole
+ * report, and is sorted and summed up at the end.
+ */
+#ifndef SINK_COVERAGE_BUILD_H
+#define SINK_COVERAGE_BUILD_H
+
+#include "sink/coverage_code.h"
+
+/* What one copy of a function says of one line. */
+struct cov_line_rec {
+	uint32_t file, line, function, copy;
+	uint64_t count;  /* the most that one of its instructions ran */
+	uint8_t  strong; /* from a row that is marked as the statement's place */
+	uint8_t  lost;
+};
+
+struct cov_builder {
+	struct ht_cov_report r; /* what is handed out; must stay first */
+	const struct ht_cov_config *config;
+	struct { struct ht_cov_module *at; size_t n, cap; } modules;
+	struct { struct ht_cov_file *at; size_t n, cap; } files;
+	struct { struct ht_cov_function *at; size_t n, cap; } functions;
+	struct { struct ht_cov_branch *at; size_t n, cap; } branches;
+	struct { struct ht_cov_line *at; size_t n, cap; } lines;
+	struct { struct cov_line_rec *at; size_t n, cap; } recs;
+	struct { char **at; size_t n, cap; } strings; /* owned by the report */
+	struct cov_table file_ids;     /* (hash, n-th with this hash) -> count */
+	struct cov_table function_ids;
+	uint32_t copies; /* numbers given to copies of functions */
+};
+
+/* A string of the report's own; NULL: out of memory. */
+const char *cov_string(struct cov_builder *b, const char *s);
+/* Number of the file; HT_COV_NONE: out of memory. */
+uint32_t cov_file(struct cov_builder *b, const char *path);
+/* Number of the function with this identity, made when needed; HT_COV_NONE: out of memory. */
+uint32_t cov_function(struct cov_builder *b, const struct ht_cov_function *wanted);
+
+/* coverage_module.c: all of one module into records. 0 or -HT_ENOMEM. */
+int cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number);
+/* coverage_sum.c: records into sorted tables and tallies. 0 or -HT_ENOMEM. */
+int cov_build_sum(struct cov_builder *b);
+/* coverage_choose.c: sets `chosen` of each module. */
+void cov_choose(struct cov_builder *b, const struct ht_coverage *c);
+/* 1 when `path` belongs to the system, not to the user's program. */
+int cov_system_module(const char *path);
+int cov_system_source(const char *path);
+
+static inline void
+cov_tally_add(struct ht_cov_tally *t, int state)
+{
+	t->all++;
+	t->hit += state == HT_COV_HIT;
+	t->unknown += state == HT_COV_UNKNOWN;
+}
+
+static inline uint8_t
+cov_state(uint64_t count, int lost)
+{
+	return count ? HT_COV_HIT : lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The code of one module with its counts by instruction: blocks expanded, the
+ * bounds of functions, and the walk over all of the code, run or not.
+ */
+#ifndef SINK_COVERAGE_CODE_H
+#define SINK_COVERAGE_CODE_H
+
+#include "sink/coverage_counts.h"
+
+#include <hwtrace/insn.h>
+#include <hwtrace/line.h>
+
+/* A function's place. Sorted, apart. */
+struct cov_bound {
+	uint64_t    start, end;
+	const char *name; /* NULL when it has none */
+	uint8_t     lost; /* trace was lost in here */
+};
+
+struct cov_code {
+	const struct cov_module *counts;
+	struct ht_module *module;
+	enum ht_arch      arch;
+	struct cov_table  pages; /* (vaddr >> 12, 0) -> count = pointer to struct cov_page */
+	struct cov_page  *last_page;
+	uint64_t          last_number;
+	uint64_t          executed;
+	enum ht_cov_source source;
+	struct { struct cov_bound *at; size_t n, cap; } bounds;
+	struct { struct ht_range *at; size_t n, cap; } plt; /* linkage stubs: nobody's source */
+};
+
+/* One instruction of the walk. */
+struct cov_insn {
+	uint64_t addr;
+	struct ht_insn x;
+	uint64_t count, taken, not_taken;
+};
+
+/* Expand the counts of `m`. 0 or -HT_ENOMEM. */
+int cov_code_init(struct cov_code *code, const struct cov_module *m);
+void cov_code_fini(struct cov_code *code);
+/* Executions of the instruction at `vaddr`. */
+uint64_t cov_code_count(const struct cov_code *code, uint64_t vaddr);
+/* Find the functions; `lines` may be NULL. Marks those in which trace was lost. 0 or -HT_ENOMEM. */
+int cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines);
+/*
+ * Call `each` for every instruction of `b`, in order.  What ran is taken as it
+ * ran; the rest is decoded from one to the next.  Bytes that are no code, and
+ * padding that nothing leads to, are passed over.
+ */
+int cov_code_walk(struct cov_code *code, const struct cov_bound *b,
+                  int (*each)(void *arg, const struct cov_insn *insn), void *arg);
+
+/* Function bounds of .eh_frame, sorted, appended to `out`. 0 or -HT_ENOMEM. */
+struct cov_ranges { struct ht_range *at; size_t n, cap; };
+int cov_unwind_ranges(struct ht_module *m, struct cov_ranges *out);
+int cov_range_order(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One module into records.  Each instruction of the walk is given to a row of
+ * the line table and to the innermost function there; where there is neither,
+ * to the symbol that holds it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "sink/coverage_build.h"
+
+struct work {
+	struct cov_builder *b;
+	struct cov_code     code;
+	struct ht_lines    *lines;
+	uint32_t            module;
+	const char         *path;
+	const struct cov_bound *bound;
+	uint32_t            bound_function; /* HT_COV_NONE = not made yet */
+	uint32_t            bound_copy;
+
+	/* line table, with cursors that follow the walk */
+	const struct ht_line_row      *rows;      size_t n_rows, row;
+	const struct ht_line_span     *spans;     size_t n_spans, span;
+	const struct ht_line_function *functions; uint32_t n_functions;
+	const uint64_t                *statements; size_t n_statements;
+
+	uint32_t *file_of;     /* file of the line table -> of the report; HT_COV_NONE = left out */
+	uint32_t *function_of; /* the same for functions */
+	uint8_t  *ran;         /* by function of the line table: an instruction of its own ran */
+	uint8_t  *lost;        /* ... : trace was lost in it */
+	uint32_t  first_copy;  /* copy number of function 0 of the line table */
+	struct cov_line_rec *rec; /* the run of instructions at hand; NULL = none */
+	size_t    rec_row;
+};
+
+/* -- line table into the report's numbers --------------------------------- */
+
+static int
+map_files(struct work *w)
+{
+	uint32_t n = ht_lines_file_count(w->lines);
+
+	w->file_of = calloc(n ? n : 1, sizeof(*w->file_of));
+	if (!w->file_of)
+		return -HT_ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const char *path = ht_lines_file(w->lines, i);
+
+		w->file_of[i] = HT_COV_NONE;
+		if (!cov_system_source(path) && (w->file_of[i] = cov_file(w->b, path)) == HT_COV_NONE)
+			return -HT_ENOMEM;
+	}
+	return 0;
+}
+
+/* A function of a file that is left out is left out. */
+static int
+map_functions(struct work *w)
+{
+	w->function_of = calloc(w->n_functions + 1, sizeof(*w->function_of));
+	w->ran = calloc(w->n_functions + 1, 1);
+	w->lost = calloc(w->n_functions + 1, 1);
+	if (!w->function_of || !w->ran || !w->lost)
+		return -HT_ENOMEM;
+	for (uint32_t i = 0; i < w->n_functions; i++) {
+		const struct ht_line_function *f = &w->functions[i];
+		struct ht_cov_function like = { .name = f->name, .linkage = f->linkage, .line = f->line,
+			.file = f->file == HT_LINE_NONE ? HT_COV_NONE : w->file_of[f->file],
+			.module = w->module, .addr = f->entry };
+
+		w->function_of[i] = HT_COV_NONE;
+		if (f->file != HT_LINE_NONE && like.file == HT_COV_NONE)
+			continue;
+		w->function_of[i] = cov_function(w->b, &like);
+		if (w->function_of[i] == HT_COV_NONE)
+			return -HT_ENOMEM;
+	}
+	w->first_copy = w->b->copies;
+	w->b->copies += w->n_functions;
+	return 0;
+}
+
+static int
+open_lines(struct work *w)
+{
+	struct ht_cov_module *m = &w->b->modules.at[w->module];
+	const struct ht_range *text;
+	uint32_t n;
+	int rc;
+
+	text = ht_module_text(w->code.module, &n);
+	rc = ht_lines_open(ht_module_dwarf(w->code.module), text, n, &w->lines, NULL);
+	if (rc == -HT_ENOMEM)
+		return rc;
+	if (rc < 0)
+		return 0;
+	m->damaged_units = ht_lines_damaged(w->lines);
+	w->rows = ht_lines_rows(w->lines, &w->n_rows);
+	w->spans = ht_lines_spans(w->lines, &w->n_spans);
+	w->functions = ht_lines_functions(w->lines, &w->n_functions);
+	w->statements = ht_lines_statements(w->lines, &w->n_statements);
+	if (map_files(w) < 0)
+		return -HT_ENOMEM;
+	return map_functions(w);
+}
+
+static int
+is_statement(const struct work *w, uint32_t file, uint32_t line)
+{
+	uint64_t key = (uint64_t)file << 32 | line;
+	size_t lo = 0, hi = w->n_statements;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->statements[mid] < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < w->n_statements && w->statements[lo] == key;
+}
+
+/* -- instructions --------------------------------------------------------- */
+
+/* The function that the symbol at hand stands for. */
+static uint32_t
+bound_function(struct work *w, const struct ht_line_row *row)
+{
+	struct ht_cov_function like = { .file = HT_COV_NONE, .module = w->module, .addr = w->bound->start };
+	const char *slash = strrchr(w->path, '/');
+	char made_up[512];
+
+	if (w->bound_function != HT_COV_NONE)
+		return w->bound_function;
+	snprintf(made_up, sizeof(made_up), "%s+0x%llx", slash ? slash + 1 : w->path,
+	         (unsigned long long)w->bound->start);
+	like.name = w->bound->name ? w->bound->name : made_up;
+	if (row) {
+		like.file = w->file_of[row->file];
+		like.line = row->line;
+	}
+	w->bound_function = cov_function(w->b, &like);
+	w->bound_copy = w->b->copies++;
+	if (w->bound_function != HT_COV_NONE) {
+		struct ht_cov_function *f = &w->b->functions.at[w->bound_function];
+		uint64_t entries = cov_code_count(&w->code, w->bound->start);
+
+		f->copies++;
+		f->count += entries;
+		if (entries)
+			f->state = HT_COV_HIT;
+	}
+	return w->bound_function;
+}
+
+static const struct ht_line_row *
+row_at(struct work *w, uint64_t addr)
+{
+	while (w->row < w->n_rows && w->rows[w->row].end <= addr)
+		w->row++;
+	return w->row < w->n_rows && w->rows[w->row].start <= addr ? &w->rows[w->row] : NULL;
+}
+
+static const struct ht_line_span *
+span_at(struct work *w, uint64_t addr)
+{
+	while (w->span < w->n_spans && w->spans[w->span].end <= addr)
+		w->span++;
+	return w->span < w->n_spans && w->spans[w->span].start <= addr ? &w->spans[w->span] : NULL;
+}
+
+static int
+add_branch(struct work *w, const struct cov_insn *i, uint32_t function, const struct ht_line_row *row)
+{
+	struct ht_cov_branch *br = ht_vec_push(&w->b->branches);
+
+	if (!br)
+		return -HT_ENOMEM;
+	*br = (struct ht_cov_branch){ .file = row ? w->file_of[row->file] : HT_COV_NONE,
+		.line = row ? row->line : 0, .function = function, .module = w->module, .addr = i->addr,
+		.taken = i->taken, .not_taken = i->not_taken, .lost = w->bound->lost,
+		.state = cov_state(i->taken + i->not_taken, w->bound->lost) };
+	return 0;
+}
+
+/* Instructions of one row and one copy make one record. */
+static int
+add_line(struct work *w, const struct cov_insn *i, uint32_t function, uint32_t copy,
+         const struct ht_line_row *row)
+{
+	struct cov_line_rec *rec = w->rec;
+
+	if (rec && w->rec_row == w->row && rec->copy == copy) {
+		if (rec->count < i->count)
+			rec->count = i->count;
+		return 0;
+	}
+	w->rec = NULL;
+	if (!row->is_stmt && !is_statement(w, row->file, row->line))
+		return 0;
+	rec = ht_vec_push(&w->b->recs);
+	if (!rec)
+		return -HT_ENOMEM;
+	*rec = (struct cov_line_rec){ w->file_of[row->file], row->line, function, copy, i->count, row->is_stmt,
+		w->bound->lost };
+	w->rec = rec;
+	w->rec_row = w->row;
+	return 0;
+}
+
+static int
+each_insn(void *arg, const struct cov_insn *i)
+{
+	struct work *w = arg;
+	const struct ht_line_row *row = w->lines ? row_at(w, i->addr) : NULL;
+	const struct ht_line_span *span = w->lines ? span_at(w, i->addr) : NULL;
+	uint8_t state = cov_state(i->count, w->bound->lost);
+	uint32_t function, copy;
+
+	if (row && w->file_of[row->file] == HT_COV_NONE)
+		return 0;
+	if (span) {
+		function = w->function_of[span->function];
+		copy = w->first_copy + span->function;
+		if (function == HT_COV_NONE)
+			return 0;
+		w->ran[span->function] |= i->count != 0;
+		w->lost[span->function] |= w->bound->lost;
+	} else {
+		if (w->lines && !row && !w->b->config->all_functions)
+			return 0;
+		function = bound_function(w, row && row->line ? row : NULL);
+		copy = w->bound_copy;
+		if (function == HT_COV_NONE)
+			return -HT_ENOMEM;
+		if (state == HT_COV_HIT)
+			w->b->functions.at[function].state = HT_COV_HIT;
+		w->b->functions.at[function].lost |= w->bound->lost;
+	}
+	if (row && !row->line)
+		row = NULL;
+	cov_tally_add(&w->b->functions.at[function].tally.insns, state);
+	cov_tally_add(&w->b->modules.at[w->module].tally.insns, state);
+	if (row)
+		cov_tally_add(&w->b->files.at[w->file_of[row->file]].tally.insns, state);
+	if (i->x.insn == HT_INSN_COND && add_branch(w, i, function, row) < 0)
+		return -HT_ENOMEM;
+	return row ? add_line(w, i, function, copy, row) : 0;
+}
+
+/* Entries of the functions that the debug information knows. */
+static void
+count_functions(struct work *w)
+{
+	for (uint32_t i = 0; i < w->n_functions; i++) {
+		struct ht_cov_function *f;
+		uint64_t entries = cov_code_count(&w->code, w->functions[i].entry);
+
+		if (w->function_of[i] == HT_COV_NONE)
+			continue;
+		f = &w->b->functions.at[w->function_of[i]];
+		f->copies++;
+		f->inlined += w->functions[i].parent != HT_LINE_NONE;
+		f->lost |= w->lost[i];
+		/* A copy may begin with an instruction that its code does not pass through. */
+		f->count += entries ? entries : w->ran[i];
+		if (entries || w->ran[i])
+			f->state = HT_COV_HIT;
+	}
+}
+
+int
+cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number)
+{
+	struct work w = { .b = b, .module = number, .path = m->path };
+	struct ht_cov_module *out = &b->modules.at[number];
+	int rc = cov_code_init(&w.code, m);
+
+	if (rc == 0)
+		rc = open_lines(&w);
+	if (rc == 0)
+		rc = cov_code_find_bounds(&w.code, w.lines);
+	for (size_t i = 0; i < w.code.bounds.n && rc == 0; i++) {
+		w.bound = &w.code.bounds.at[i];
+		w.bound_function = HT_COV_NONE;
+		w.rec = NULL;
+		rc = cov_code_walk(&w.code, w.bound, each_insn, &w);
+	}
+	if (rc == 0) {
+		count_functions(&w);
+		out->source = w.code.source;
+		if (w.code.executed)
+			out->executed = w.code.executed;
+	}
+	ht_lines_close(w.lines);
+	free(w.file_of);
+	free(w.function_of);
+	free(w.ran);
+	free(w.lost);
+	cov_code_fini(&w.code);
+	return rc;
+}
