@@ -31,6 +31,12 @@ int ht_session_open(struct ht_container *c, const struct ht_session_config *conf
                     struct ht_session **out, struct ht_diag *diag);
 void ht_session_close(struct ht_session *s);
 struct ht_container *ht_session_container(const struct ht_session *s);
+/*
+ * What the sideband lacks: number of damaged records and of records that the
+ * capture says were lost (either may be NULL).  Returns the detail of the first
+ * damaged one; its `error` is 0 when there is none.
+ */
+const struct ht_diag *ht_session_diag(const struct ht_session *s, uint64_t *damaged, uint64_t *lost);
 
 /* A thread's life.  Times in ns, 0 = from the start / until the end. */
 struct ht_thread {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "decode/engine.h"
+
+/* In order of preference. */
+static const struct ht_engine *const engines[] = {
+	&ht_engine_libipt,
+};
+
+#define N_ENGINES (sizeof(engines) / sizeof(*engines))
+
+const char *
+ht_engine_name(uint32_t i)
+{
+	return i < N_ENGINES ? engines[i]->name : NULL;
+}
+
+static const struct ht_engine *
+engine_find(const char *name, enum ht_trace_source source, struct ht_diag *diag)
+{
+	const struct ht_engine *named = NULL;
+
+	for (unsigned i = 0; i < N_ENGINES; i++) {
+		if (name && strcmp(name, engines[i]->name) != 0)
+			continue;
+		named = engines[i];
+		if (named->can(source))
+			return named;
+	}
+	if (name && !named)
+		ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "engine",
+		        "there is no decode engine named \"%.64s\"", name);
+	else
+		ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, "source",
+		        "%s decodes this kind of trace", name ? "this engine never" : "no engine");
+	return NULL;
+}
+
+int
+ht_decoder_new(struct ht_session *s, uint32_t stream, const struct ht_decoder_config *config,
+               struct ht_decoder **out, struct ht_diag *diag)
+{
+	struct ht_container *c = ht_session_container(s);
+	const struct ht_stream *st = ht_container_stream(c, stream);
+	const struct ht_engine *engine;
+	struct ht_decoder *d;
+	int r;
+
+	if (!st || (config && config->size < sizeof(*config)))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, NULL, st
+		               ? "the decoder's configuration has an unknown size"
+		               : "there is no stream %u in this capture", stream);
+	engine = engine_find(config ? config->engine : NULL, st->source, diag);
+	if (!engine)
+		return diag && diag->error ? -diag->error : -HT_EUNSUPPORTED;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
+	d->engine = engine;
+	d->session = s;
+	d->stream = st;
+	d->info = ht_container_info(c);
+	d->tid = st->tid;
+	d->pid = st->pid != -1 || st->tid == -1 ? st->pid : ht_session_pid_of(s, st->tid);
+	d->want = config && config->want ? config->want : HT_DECODE_ALL;
+	d->stats.bytes = st->bytes;
+	d->stats.engine = engine->name;
+	r = ht_view_new(s, d->pid, &d->view);
+	if (r == 0)
+		r = engine->open(d, diag);
+	else
+		ht_fail(diag, -r, NULL, HT_NO_OFFSET, NULL, "out of memory");
+	if (r < 0) {
+		ht_decoder_free(d);
+		return r;
+	}
+	*out = d;
+	return 0;
+}
+
+void
+ht_decoder_free(struct ht_decoder *d)
+{
+	if (!d)
+		return;
+	if (d->state)
+		d->engine->close(d);
+	ht_view_free(d->view);
+	free(d->gaps);
+	free(d);
+}
+
+int
+ht_decoder_next(struct ht_decoder *d, struct ht_event *ev, int n)
+{
+	if (n < 64)
+		return -HT_EINVAL;
+	return d->engine->next(d, ev, n);
+}
+
+int
+ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap)
+{
+	size_t cap = d->cap_gaps;
+
+	if (d->n_gaps >= INT32_MAX ||
+	    ht_vec_grow((void **)&d->gaps, &cap, (size_t)d->n_gaps + 1, sizeof(*d->gaps)) < 0)
+		return -HT_ENOMEM;
+	d->cap_gaps = (uint32_t)cap;
+	d->gaps[d->n_gaps] = *gap;
+	d->gaps[d->n_gaps].stream = d->stream->index;
+	d->stats.gaps++;
+	return (int)d->n_gaps++;
+}
+
+struct ht_view *
+ht_decoder_view(struct ht_decoder *d)
+{
+	return d->view;
+}
+
+int32_t
+ht_decoder_tid(const struct ht_decoder *d)
+{
+	return d->tid;
+}
+
+int32_t
+ht_decoder_pid(const struct ht_decoder *d)
+{
+	return d->pid;
+}
+
+const struct ht_gap *
+ht_decoder_gap(const struct ht_decoder *d, uint32_t i)
+{
+	return i < d->n_gaps ? &d->gaps[i] : NULL;
+}
+
+const struct ht_decoder_stats *
+ht_decoder_stats(const struct ht_decoder *d)
+{
+	return &d->stats;
+}
+
+const struct ht_diag *
+ht_decoder_diag(const struct ht_decoder *d)
+{
+	return &d->diag;
+}

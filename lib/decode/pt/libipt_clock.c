@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When is now?  libipt reads ahead: it fetches packets up to the next one that
+ * the flow needs, and an event before the code in front of it is walked.  The
+ * time it tells lags by one flow packet, which is too late where the address
+ * space changed.  So the TSC packets of a segment are listed beforehand; one
+ * holds as soon as the flow packet in front of it was used up: a TNT packet
+ * with its last outcome, a TIP.PGE with the event that it makes.
+ */
+#include <hwtrace/pt_packet.h>
+
+#include "base/vec.h"
+#include "decode/pt/libipt.h"
+
+static void
+clock_set(struct libipt *s, uint64_t tsc)
+{
+	struct clock *c = &s->clock;
+	uint64_t ns;
+
+	if (c->valid && tsc == c->tsc)
+		return;
+	c->tsc = tsc;
+	c->valid = 1;
+	c->dirty = 1;
+	if (!s->d->info->clock.valid)
+		return;
+	ns = ht_clock_tsc_to_ns(&s->d->info->clock, tsc);
+	if (ns > c->ns)
+		c->ns = ns;
+}
+
+/* What libipt itself says; it knows of MTC and CYC. */
+static void
+clock_ask(struct libipt *s)
+{
+	uint64_t tsc;
+
+	if (pt_insn_time(s->dec, &tsc, NULL, NULL) == 0 && (!s->clock.valid || tsc > s->clock.tsc))
+		clock_set(s, tsc);
+}
+
+/* Marks up to and with number `i` hold. */
+static void
+clock_take(struct libipt *s, size_t i)
+{
+	struct clock *c = &s->clock;
+
+	if (i < c->next_mark)
+		return;
+	c->next_mark = i + 1;
+	if (!c->valid || c->marks.at[i].tsc > c->tsc)
+		clock_set(s, c->marks.at[i].tsc);
+}
+
+static void
+position_update(struct clock *c, struct pt_insn_decoder *dec)
+{
+	uint64_t pos;
+
+	if (pt_insn_get_offset(dec, &pos) == 0 && pos != c->pos) {
+		c->flow = c->pos;
+		c->pos = pos;
+	}
+}
+
+/* The marks between the flow packet that was used up and the next one. */
+static void
+clock_take_behind(struct libipt *s, uint64_t flow)
+{
+	struct clock *c = &s->clock;
+	size_t i = c->next_mark;
+
+	while (i < c->marks.n && c->marks.at[i].offset < c->pos && c->marks.at[i].prev <= flow)
+		i++;
+	if (i > c->next_mark)
+		clock_take(s, i - 1);
+}
+
+int
+libipt_clock_start(struct libipt *s)
+{
+	struct clock *c = &s->clock;
+	int r = ht_pt_marks_read(&c->marks, &s->seg);
+
+	c->next_mark = 0;
+	c->pos = c->flow = 0;
+	c->bits = 0;
+	/* Without a clock nothing can be told from before: all changes count as made. */
+	if (r == 0 && (!c->marks.n || !s->d->info->clock.valid))
+		s->advance_to = UINT64_MAX;
+	return r;
+}
+
+void
+libipt_clock_sync(struct libipt *s, uint64_t offset)
+{
+	struct clock *c = &s->clock;
+	size_t i = c->next_mark;
+
+	c->bits = 0;
+	c->flow = offset;
+	c->pos = offset;
+	position_update(c, s->dec);
+	while (i < c->marks.n && c->marks.at[i].offset < offset)
+		i++;
+	/* TSC packets of this PSB+: the flow packet before them lies before it. */
+	while (i < c->marks.n && c->marks.at[i].offset < c->pos &&
+	       (c->marks.at[i].prev < offset || c->marks.at[i].prev_kind == HT_PT_BAD))
+		i++;
+	if (i > c->next_mark)
+		clock_take(s, i - 1);
+	clock_ask(s);
+}
+
+static unsigned
+outcomes_at(const struct libipt *s, uint64_t offset)
+{
+	struct ht_pt_packet p;
+	unsigned block = 0;
+
+	if (offset >= s->seg.size ||
+	    ht_pt_packet_read(s->seg.data + offset, s->seg.size - offset, &block, &p) <= 0)
+		return 0;
+	return p.kind == HT_PT_TNT_8 || p.kind == HT_PT_TNT_64 ? p.count : 0;
+}
+
+void
+libipt_clock_branch(struct libipt *s, int one_outcome)
+{
+	struct clock *c = &s->clock;
+	uint64_t pos = c->pos;
+
+	position_update(c, s->dec);
+	if (c->pos != pos) {
+		c->bits = outcomes_at(s, c->flow);
+		clock_ask(s);
+	}
+	if (one_outcome && c->bits)
+		c->bits--;
+	if (!c->bits)
+		clock_take_behind(s, c->flow);
+}
+
+void
+libipt_clock_event(struct libipt *s, const struct pt_event *ev)
+{
+	struct clock *c = &s->clock;
+	size_t i, last = SIZE_MAX;
+
+	position_update(c, s->dec);
+	if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
+		clock_set(s, ev->tsc);
+	if (ev->type != ptev_enabled)
+		return;
+	c->bits = 0;
+	/* libipt stops at the next TIP.PGE, so the last one before `pos` made this event. */
+	for (i = c->next_mark; i < c->marks.n && c->marks.at[i].offset < c->pos; i++)
+		if (c->marks.at[i].prev_kind == HT_PT_TIP_PGE)
+			last = i;
+	if (last != SIZE_MAX)
+		clock_take(s, last);
+}
+
+uint64_t
+libipt_clock_bound(const struct libipt *s)
+{
+	const struct clock *c = &s->clock;
+
+	/* The one after, when the next holds for the same moment. */
+	for (size_t i = c->next_mark; i < c->marks.n; i++)
+		if (c->marks.at[i].tsc > c->tsc)
+			return ht_clock_tsc_to_ns(&s->d->info->clock, c->marks.at[i].tsc);
+	return UINT64_MAX;
+}

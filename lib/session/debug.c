@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Separate debug files, by build-id and by .gnu_debuglink, and the DWARF handle. */
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/module.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+/* Open `path`, under --symfs first, if it has the build-id of `m`; 1 when it is taken. */
+static int
+debug_try(struct ht_module *m, const char *path)
+{
+	uint8_t id[HT_BUILD_ID_MAX];
+	char full[4096];
+
+	for (int i = m->session->symfs ? 0 : 1; i < 2; i++) {
+		int n = snprintf(full, sizeof(full), "%s%s", i ? "" : m->session->symfs, path);
+
+		if (n < 0 || (size_t)n >= sizeof(full) || !strcmp(full, m->file.path) ||
+		    ht_file_open(&m->debug, full) < 0)
+			continue;
+		if (m->debug.elf && ht_file_build_id(&m->debug, id) == m->info.build_id_size &&
+		    !memcmp(id, m->info.build_id, m->info.build_id_size))
+			return 1;
+		ht_file_close(&m->debug);
+	}
+	return 0;
+}
+
+static int
+debug_by_id(struct ht_module *m)
+{
+	char path[sizeof(DEBUG_ROOT) + 64];
+	const uint8_t *id = m->info.build_id;
+	int n;
+
+	if (m->info.build_id_size < 2)
+		return 0;
+	n = snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", id[0]);
+	for (unsigned i = 1; i < m->info.build_id_size; i++)
+		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", id[i]);
+	snprintf(path + n, sizeof(path) - (size_t)n, ".debug");
+	return debug_try(m, path);
+}
+
+/* The name in .gnu_debuglink, NULL when there is none. */
+static const char *
+debug_link(Elf *elf)
+{
+	size_t names;
+	Elf_Scn *scn = NULL;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn)) != NULL) {
+		GElf_Shdr sh;
+		const char *name;
+		Elf_Data *d;
+
+		if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)) ||
+		    strcmp(name, ".gnu_debuglink") != 0)
+			continue;
+		d = elf_rawdata(scn, NULL);
+		if (d && d->d_size && memchr(d->d_buf, 0, d->d_size) && !strchr(d->d_buf, '/'))
+			return d->d_buf;
+	}
+	return NULL;
+}
+
+static int
+debug_by_link(struct ht_module *m)
+{
+	static const char *const dirs[][2] = { { "", "" }, { "", "/.debug" }, { DEBUG_ROOT, "" } };
+	const char *link = debug_link(m->file.elf), *slash = strrchr(m->path, '/');
+	char path[4096];
+
+	if (!link || !slash)
+		return 0;
+	for (unsigned i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", dirs[i][0],
+		                 (int)(slash - m->path), m->path, dirs[i][1], link);
+
+		if (n > 0 && (size_t)n < sizeof(path) && debug_try(m, path))
+			return 1;
+	}
+	return 0;
+}
+
+const struct ht_file *
+ht_module_debug(struct ht_module *m)
+{
+	if (!m->debug_tried) {
+		m->debug_tried = 1;
+		/* Without a build-id nothing says that a debug file belongs to this very file. */
+		if (ht_module_elf(m) && m->info.build_id_size && !debug_by_id(m))
+			debug_by_link(m);
+	}
+	return m->debug.elf ? &m->debug : NULL;
+}
+
+void *
+ht_module_dwarf(struct ht_module *m)
+{
+	const struct ht_file *debug;
+
+	if (m->dwarf_tried)
+		return m->dwarf;
+	m->dwarf_tried = 1;
+	if (!ht_module_elf(m))
+		return NULL;
+	m->dwarf = dwarf_begin_elf(m->file.elf, DWARF_C_READ, NULL);
+	if (!m->dwarf && (debug = ht_module_debug(m)) != NULL)
+		m->dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
+	return m->dwarf;
+}
+
+void
+ht_module_debug_free(struct ht_module *m)
+{
+	if (m->dwarf)
+		dwarf_end(m->dwarf);
+	m->dwarf = NULL;
+	ht_file_close(&m->debug);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The modules of a session, and the file behind each: the right one, or none. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/vec.h"
+#include "session/module.h"
+
+#define VDSO_MAX 0x10000 /* no system has a larger one */
+
+/* -- the table ----------------------------------------------------------- */
+
+static uint64_t
+module_key(const char *path, const uint8_t *id, unsigned n)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (; *path; path++)
+		h = (h ^ (uint8_t)*path) * 0x100000001b3ull;
+	for (unsigned i = 0; i < n; i++)
+		h = (h ^ id[i]) * 0x100000001b3ull;
+	return h;
+}
+
+static int
+module_is(const struct ht_module *m, const char *path, const uint8_t *id, unsigned n)
+{
+	return m->recorded_size == n && (!n || !memcmp(m->recorded, id, n)) && !strcmp(m->path, path);
+}
+
+static struct ht_module *
+module_new(struct ht_session *s, uint32_t index, const char *path, const uint8_t *id, unsigned n)
+{
+	struct ht_module *m = calloc(1, sizeof(*m));
+
+	if (!m || !(m->path = strdup(path))) {
+		free(m);
+		return NULL;
+	}
+	m->session = s;
+	m->index = index;
+	m->file.fd = m->debug.fd = -1;
+	if (n)
+		memcpy(m->recorded, id, n);
+	m->recorded_size = n;
+	m->info.path = m->path;
+	return m;
+}
+
+void
+ht_module_free(struct ht_module *m)
+{
+	if (!m)
+		return;
+	ht_module_symbols_free(m);
+	ht_module_debug_free(m);
+	ht_module_layout_free(m);
+	ht_file_close(&m->file);
+	free(m->path);
+	free(m);
+}
+
+struct ht_module *
+ht_session_intern(struct ht_session *s, const char *path, const uint8_t *id, unsigned n)
+{
+	uint64_t key;
+	struct ht_module **slot;
+
+	if (n > HT_BUILD_ID_MAX)
+		n = HT_BUILD_ID_MAX;
+	/* Of two files with one hash the second lies at the next key. */
+	for (key = module_key(path, id, n);; key++) {
+		uint32_t i = ht_index_get(&s->by_path, key);
+
+		if (i == UINT32_MAX)
+			break;
+		if (module_is(s->modules.at[i], path, id, n))
+			return s->modules.at[i];
+	}
+	slot = ht_vec_push(&s->modules);
+	if (!slot)
+		return NULL;
+	*slot = module_new(s, (uint32_t)s->modules.n - 1, path, id, n);
+	if (!*slot || ht_index_set(&s->by_path, key, (uint32_t)s->modules.n - 1) < 0) {
+		ht_module_free(*slot);
+		s->modules.n--;
+		return NULL;
+	}
+	return *slot;
+}
+
+uint32_t
+ht_session_module_count(const struct ht_session *s)
+{
+	return (uint32_t)s->modules.n;
+}
+
+struct ht_module *
+ht_session_module(const struct ht_session *s, uint32_t i)
+{
+	return i < s->modules.n ? s->modules.at[i] : NULL;
+}
+
+uint32_t
+ht_module_index(const struct ht_module *m)
+{
+	return m->index;
+}
+
+/* -- finding the file ---------------------------------------------------- */
+
+static int
+starts(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Is this the name of memory that no file holds? */
+static int
+names_memory(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(path);
+
+	return !n || starts(path, "//anon") || starts(path, "anon_inode:") ||
+	       starts(path, "/memfd:") || starts(path, "/dev/zero") || starts(path, "/SYSV") ||
+	       starts(path, "/anon_hugepage") || (path[0] == '[' && !starts(path, "[kernel")) ||
+	       (n >= sizeof(deleted) && !strcmp(path + n - sizeof(deleted) + 1, deleted));
+}
+
+/* Build-ids are equal when one is the other with zeros behind it (perf stores 20 bytes). */
+static int
+same_id(const uint8_t *a, unsigned n, const uint8_t *b, unsigned m)
+{
+	for (unsigned i = 0; i < HT_BUILD_ID_MAX; i++)
+		if ((i < n ? a[i] : 0) != (i < m ? b[i] : 0))
+			return 0;
+	return n && m;
+}
+
+static const char *
+hex(const uint8_t *id, unsigned n, char out[2 * HT_BUILD_ID_MAX + 1])
+{
+	for (unsigned i = 0; i < n; i++)
+		snprintf(out + 2 * i, 3, "%02x", id[i]);
+	out[2 * n] = 0;
+	return n ? out : "none";
+}
+
+/*
+ * Take the open file if it is the one that was recorded; 1 when it was taken.
+ * Else it is closed, and the state says that there was another one.
+ */
+static int
+module_take(struct ht_module *m, struct ht_file *f)
+{
+	char was[2 * HT_BUILD_ID_MAX + 1], is[2 * HT_BUILD_ID_MAX + 1];
+	uint8_t id[HT_BUILD_ID_MAX];
+	unsigned n = ht_file_build_id(f, id);
+
+	if (m->recorded_size && !m->session->ignore_build_id &&
+	    !same_id(id, n, m->recorded, m->recorded_size)) {
+		m->info.state = HT_MODULE_CHANGED;
+		snprintf(m->why, sizeof(m->why), "%.200s is not the file that ran: its build-id is %s, "
+		         "recorded was %s; give the old file with --symfs", f->path,
+		         hex(id, n, is), hex(m->recorded, m->recorded_size, was));
+		ht_file_close(f);
+		return 0;
+	}
+	m->file = *f;
+	m->info.state = HT_MODULE_FOUND;
+	m->info.found_path = f->path;
+	m->info.is_elf = f->elf != NULL;
+	memcpy(m->info.build_id, id, n);
+	m->info.build_id_size = (uint8_t)n;
+	return 1;
+}
+
+/* The vdso is the kernel's: this process has the one of this kernel. */
+static void
+module_find_vdso(struct ht_module *m)
+{
+	const uint8_t *image = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	struct ht_file f;
+	Elf64_Ehdr eh;
+	uint64_t size;
+
+	m->info.state = HT_MODULE_MEMORY;
+	if (!image || !m->recorded_size)
+		return;
+	memcpy(&eh, image, sizeof(eh));
+	size = eh.e_shoff + (uint64_t)eh.e_shnum * eh.e_shentsize;
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || size < sizeof(eh) || size > VDSO_MAX)
+		return;
+	if (ht_file_image(&f, m->path, image, (size_t)size) == 0 && !module_take(m, &f)) {
+		m->info.state = HT_MODULE_MISSING;
+		snprintf(m->why, sizeof(m->why),
+		         "the vdso that ran belongs to another kernel than the one that runs here");
+	}
+}
+
+static void
+module_find(struct ht_module *m)
+{
+	const char *symfs = m->session->symfs;
+	struct ht_file f;
+	int r = -HT_ENOTFOUND;
+	char *path = NULL;
+
+	if (symfs && asprintf(&path, "%s/%s", symfs, m->path) >= 0) {
+		r = ht_file_open(&f, path);
+		free(path);
+		if (r == 0 && module_take(m, &f))
+			return;
+	}
+	r = ht_file_open(&f, m->path);
+	if (r == 0 && module_take(m, &f))
+		return;
+	if (m->info.state == HT_MODULE_CHANGED)
+		return;
+	m->info.state = HT_MODULE_MISSING;
+	snprintf(m->why, sizeof(m->why), "%.300s %s%s; give a folder that has it with --symfs", m->path,
+	         r == -HT_EPERM ? "may not be read" : "was not found",
+	         symfs ? ", neither in the folder of --symfs" : "");
+}
+
+const struct ht_module_info *
+ht_module_info(struct ht_module *m)
+{
+	if (m->info.state != HT_MODULE_UNTRIED)
+		return &m->info;
+	if (!m->recorded_size)
+		m->recorded_size = ht_container_build_id(m->session->container, m->path, m->recorded);
+	if (starts(m->path, "[vdso]"))
+		module_find_vdso(m);
+	else if (names_memory(m->path))
+		m->info.state = HT_MODULE_MEMORY;
+	else
+		module_find(m);
+	if (m->info.state != HT_MODULE_FOUND && m->recorded_size) {
+		memcpy(m->info.build_id, m->recorded, m->recorded_size);
+		m->info.build_id_size = (uint8_t)m->recorded_size;
+	}
+	m->info.why = m->why[0] ? m->why : NULL;
+	return &m->info;
+}
+
+const uint8_t *
+ht_module_bytes(struct ht_module *m, uint64_t offset, size_t *n)
+{
+	*n = 0;
+	if (ht_module_info(m)->state != HT_MODULE_FOUND || offset >= m->file.size)
+		return NULL;
+	*n = m->file.size - (size_t)offset;
+	return m->file.data + offset;
+}
