@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The native Intel PT engine: packets become operations on a walker.
+ *
+ * Two things can be lost apart from each other.  The *packets*: where one begins
+ * is not known, and only a PSB helps.  The *place*: the packets are fine but do
+ * not fit the code, and the next packet with an address helps.  While the place
+ * is lost a gap is open; it is told, with its bytes and times, when it closes.
+ */
+#ifndef DECODE_PT_NATIVE_H
+#define DECODE_PT_NATIVE_H
+
+#include "decode/engine.h"
+#include "decode/flow/walk.h"
+#include "decode/pt/input.h"
+#include "decode/pt/time.h"
+
+enum ht_pt_place {
+	HT_PLACE_LOST = 0, /* a gap is open */
+	HT_PLACE_OFF,      /* tracing is disabled */
+	HT_PLACE_ON        /* the walker stands where execution is */
+};
+
+struct ht_pt_engine {
+	struct ht_decoder *d;
+	struct ht_pt_input in;
+	struct ht_walk     walk;
+	struct ht_pt_time  time;
+	size_t             handed;      /* events of walk.out given out already */
+	uint64_t           told_tsc;    /* of the last TIME event */
+	uint64_t           told_cycles;
+	uint64_t           offset;      /* of the packet at hand */
+
+	enum ht_pt_place   place;
+	int                packets_lost;
+	int                ended, change_due;
+
+	uint64_t           last_ip;     /* for IP compression */
+	unsigned           block;       /* for ht_pt_packet_read() */
+	unsigned           mode;        /* 16, 32, 64: of the code at the place */
+	unsigned           next_mode;   /* of the target of the next TIP, 0 = the same */
+	uint64_t           resume_ip;   /* where execution would go on after a disable */
+
+	int                in_psb;      /* between PSB and PSBEND */
+	int                psb_has_ip;
+	uint64_t           psb_ip;
+
+	int                fup_binds;   /* a packet came whose FUP is no branch */
+	int                fup_async;   /* a FUP came: the next TIP is no branch of the code */
+	uint64_t           fup_ip;
+	int                after_ovf;   /* the next FUP or TIP.PGE says where to go on */
+	struct ht_event    bound[8];    /* events that wait for their FUP */
+	unsigned           n_bound;
+
+	struct ht_gap      gap;         /* the open one */
+	int                gap_open;
+	uint64_t           gap_tsc;
+};
+
+#endif
