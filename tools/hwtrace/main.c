@@ -14,7 +14,8 @@
 #define COMMANDS(X) \
 	X(record) \
 	X(list) \
-	X(check)
+	X(check) \
+	X(completion)
 
 #define DECLARE(name) extern const struct command command_##name;
 COMMANDS(DECLARE)
