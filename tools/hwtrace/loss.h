@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The last line of every report: what was lost.  Gaps are added as the decoders
+ * tell them; the line goes to stderr when all is decoded.
+ */
+#ifndef TOOL_LOSS_H
+#define TOOL_LOSS_H
+
+#include <stdio.h>
+
+#include <hwtrace/container.h>
+#include <hwtrace/event.h>
+
+struct loss {
+	uint64_t places[HT_GAP_KIND_COUNT];
+	uint64_t bytes[HT_GAP_KIND_COUNT];
+};
+
+void loss_add(struct loss *l, const struct ht_gap *gap);
+/* Total number of places; 0 = nothing was lost. */
+uint64_t loss_places(const struct loss *l);
+/* The text after "lost: " into `buf`, which is returned. */
+const char *loss_text(const struct loss *l, char *buf, size_t size);
+/*
+ * "lost: nothing" or "lost: KIND (N places, B bytes), ..." on stderr.  `info`
+ * (may be NULL) adds a cut that no decoder met.  Returns EXIT_LOSS when `fail`
+ * is set and something was lost, else EXIT_OK.
+ */
+int loss_report(struct loss *l, const struct ht_capture_info *info, int fail);
+
+#endif
