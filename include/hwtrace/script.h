@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples as lines of text, column for column as perf script writes them, or as JSON. */
+#ifndef HWTRACE_SCRIPT_H
+#define HWTRACE_SCRIPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwtrace/sample.h>
+#include <hwtrace/text.h>
+
+/* Fields: bit, name. The names are perf's. */
+#define HT_FIELDS(X)          \
+	X(COMM, "comm")       \
+	X(TID, "tid")         \
+	X(PID, "pid")         \
+	X(TIME, "time")       \
+	X(CPU, "cpu")         \
+	X(EVENT, "event")     \
+	X(IP, "ip")           \
+	X(SYM, "sym")         \
+	X(SYMOFF, "symoff")   \
+	X(DSO, "dso")         \
+	X(ADDR, "addr")       \
+	X(PERIOD, "period")   \
+	X(FLAGS, "flags")     \
+	X(INSN, "insn")       \
+	X(INSNLEN, "insnlen") \
+	X(DISASM, "disasm")
+
+enum ht_field_index {
+#define HT_FIELD_INDEX(field, name) HT_FIELD_INDEX_##field,
+	HT_FIELDS(HT_FIELD_INDEX)
+#undef HT_FIELD_INDEX
+	HT_FIELD_COUNT
+};
+
+enum ht_field {
+#define HT_FIELD_BIT(field, name) HT_FIELD_##field = 1u << HT_FIELD_INDEX_##field,
+	HT_FIELDS(HT_FIELD_BIT)
+#undef HT_FIELD_BIT
+};
+
+/* The bit of a field's name, 0 when there is no such field. */
+uint32_t    ht_field_by_name(const char *name, size_t len);
+const char *ht_field_name(unsigned index); /* NULL past the end */
+
+enum ht_script_style { HT_SCRIPT_TEXT = 0, HT_SCRIPT_JSON, HT_SCRIPT_CALLS };
+
+struct ht_script_config {
+	size_t      size;
+	uint32_t    fields;      /* HT_FIELD_* */
+	enum ht_script_style style; /* CALLS: a line a call, indented by depth */
+	int         nanoseconds; /* time with nine places instead of six */
+	const char *const *dsos; /* only samples in these files (base name or path), NULL-terminated; NULL = all */
+	int         gaps;        /* a line for each gap */
+};
+
+struct ht_script;
+
+/* `s` and `out` are borrowed. Returns 0 or -HT_ENOMEM. */
+int  ht_script_new(struct ht_session *s, const struct ht_script_config *config, struct ht_text *out,
+                   struct ht_script **script);
+void ht_script_free(struct ht_script *s);
+/* Write a run as it came from ht_merge_next(). */
+void ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const struct ht_lane *lane);
+
+#endif

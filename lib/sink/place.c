@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwtrace/disasm.h>
+
+#include "sink/place.h"
+
+#define SLOTS     (1u << 16)
+#define CHUNK     (1u << 20)
+#define CHUNK_MAX 32      /* all is forgotten when texts take more chunks */
+#define TEXT_MAX  4096u   /* of one place; longer names are cut */
+
+struct places {
+	struct ht_script_config config;
+	struct ht_disasm       *disasm;
+	char                   *chunks[CHUNK_MAX];
+	unsigned                n_chunks;
+	size_t                  used;    /* of the last chunk */
+	char                    text[HT_DISASM_TEXT];
+	struct place            fallback;
+	struct place            slots[SLOTS];
+};
+
+struct places *
+places_new(const struct ht_script_config *config)
+{
+	struct places *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->config = *config;
+	if (ht_disasm_new(HT_ARCH_X86_64, &p->disasm) < 0) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void
+forget(struct places *p)
+{
+	for (unsigned i = 0; i < p->n_chunks; i++)
+		free(p->chunks[i]);
+	p->n_chunks = 0;
+	memset(p->slots, 0, sizeof(p->slots));
+}
+
+void
+places_free(struct places *p)
+{
+	if (!p)
+		return;
+	forget(p);
+	ht_disasm_free(p->disasm);
+	free(p);
+}
+
+/* Memory that must be had before a slot is filled, since making room may forget all slots. */
+static int
+make_room(struct places *p)
+{
+	if (p->n_chunks && CHUNK - p->used >= 2 * TEXT_MAX)
+		return 0;
+	if (p->n_chunks == CHUNK_MAX)
+		forget(p);
+	p->chunks[p->n_chunks] = malloc(CHUNK);
+	if (!p->chunks[p->n_chunks])
+		return -1;
+	p->n_chunks++;
+	p->used = 0;
+	return 0;
+}
+
+static const char *
+keep(struct places *p, const char *text, size_t len)
+{
+	char *at = p->chunks[p->n_chunks - 1] + p->used;
+
+	memcpy(at, text, len);
+	p->used += len;
+	return at;
+}
+
+static int
+file_wanted(const struct places *p, const char *dso)
+{
+	const char *base = dso ? strrchr(dso, '/') : NULL;
+
+	if (!p->config.dsos)
+		return 1;
+	for (const char *const *d = p->config.dsos; dso && *d; d++)
+		if (!strcmp(*d, dso) || (base && !strcmp(*d, base + 1)))
+			return 1;
+	return 0;
+}
+
+static void
+resolve(struct places *p, struct ht_view *view, struct place *pl)
+{
+	struct ht_module *m;
+	struct ht_symbol sym;
+	uint64_t vaddr;
+
+	if (!view || !pl->addr || ht_view_resolve(view, pl->addr, &m, &vaddr) < 0)
+		return;
+	pl->dso = ht_module_info(m)->path;
+	if (p->config.fields & HT_FIELD_SYM && ht_module_symbol(m, vaddr, &sym) == 0) {
+		pl->sym = sym.name;
+		pl->offset = vaddr - sym.start;
+	}
+}
+
+static void
+describe(struct places *p, struct place *pl)
+{
+	char buf[TEXT_MAX];
+	size_t n = 0;
+
+	if (p->config.fields & HT_FIELD_SYM) {
+		n += (size_t)snprintf(buf, sizeof(buf), " %.2000s", pl->sym ? pl->sym : "[unknown]");
+		if (p->config.fields & HT_FIELD_SYMOFF && pl->sym)
+			n += (size_t)snprintf(buf + n, sizeof(buf) - n, "+0x%llx", (unsigned long long)pl->offset);
+	}
+	if (p->config.fields & HT_FIELD_DSO)
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " (%.2000s)", pl->dso ? pl->dso : "[unknown]");
+	pl->text = keep(p, buf, n);
+	pl->text_len = (uint16_t)n;
+}
+
+static struct place *
+find(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr)
+{
+	uint64_t h = (addr ^ space * 0xff51afd7ed558ccdull) * 0x9e3779b97f4a7c15ull;
+	struct place *pl = &p->slots[h >> 48 & (SLOTS - 1)];
+
+	if (pl->addr == addr && pl->space == space && pl->text)
+		return pl;
+	if (make_room(p) < 0) {
+		pl = &p->fallback;
+		*pl = (struct place){ .addr = addr, .space = space, .text = "", .insn = "", .wanted = 1 };
+		return pl;
+	}
+	*pl = (struct place){ .addr = addr, .space = space };
+	resolve(p, view, pl);
+	describe(p, pl);
+	pl->wanted = (uint8_t)file_wanted(p, pl->dso);
+	return pl;
+}
+
+const struct place *
+place_get(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr)
+{
+	return find(p, view, space, addr);
+}
+
+const struct place *
+place_insn(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr, unsigned size)
+{
+	struct place *pl = find(p, view, space, addr);
+	char buf[TEXT_MAX], text[HT_DISASM_TEXT];
+	uint8_t bytes[HT_INSN_MAX];
+	size_t have, n = 0;
+	unsigned len;
+
+	if (pl->has_insn || pl == &p->fallback)
+		return pl;
+	if (CHUNK - p->used < TEXT_MAX) {
+		if (make_room(p) < 0)
+			return pl;
+		pl = find(p, view, space, addr);
+	}
+	have = view && addr ? ht_view_read(view, addr, bytes, sizeof(bytes)) : 0;
+	len = ht_disasm_text(p->disasm, addr, bytes, have, text);
+	if (!size)
+		size = len;
+	if (p->config.fields & HT_FIELD_INSNLEN)
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " ilen: %u", size);
+	if (p->config.fields & HT_FIELD_INSN && size) {
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " insn:");
+		for (unsigned i = 0; i < size && i < have; i++)
+			n += (size_t)snprintf(buf + n, sizeof(buf) - n, " %02x", bytes[i]);
+	}
+	if (p->config.fields & HT_FIELD_DISASM)
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, "\t\t%s", text);
+	pl->insn = keep(p, buf, n);
+	pl->insn_len = (uint16_t)n;
+	pl->has_insn = 1;
+	return pl;
+}
+
+const char *
+place_text(struct places *p, struct ht_view *view, uint64_t addr)
+{
+	uint8_t bytes[HT_INSN_MAX];
+	size_t have = view ? ht_view_read(view, addr, bytes, sizeof(bytes)) : 0;
+
+	ht_disasm_text(p->disasm, addr, bytes, have, p->text);
+	return p->text;
+}
