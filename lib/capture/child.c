@@ -4,9 +4,11 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/child.h"
+#include "capture/proc.h"
 
 static const int handled[] = {
 	SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, /* passed on */
@@ -20,6 +22,7 @@ _Static_assert(N_HANDLED == HT_CHILD_SIGNALS, "one saved action a signal");
 /* For the handler. */
 static _Atomic pid_t child_pid;
 static _Atomic int terminal_stop; /* the terminal asked us all to stop */
+static _Atomic int continued;     /* SIGCONT came */
 
 /* From the terminal (si_code > 0) the child has the signal too; from a process it is ours alone. */
 static void
@@ -38,8 +41,7 @@ on_signal(int sig, siginfo_t *info, void *context)
 	case SIGWINCH:
 		break;
 	case SIGCONT:
-		if (pid > 0)
-			kill(pid, sig);
+		atomic_store(&continued, 1);
 		break;
 	default:
 		if (pid > 0 && info->si_code <= 0)
@@ -96,6 +98,7 @@ ht_child_start(struct ht_child *c, const char *file, char *const argv[], struct 
 		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s", strerror(errno));
 	atomic_store(&child_pid, 0);
 	atomic_store(&terminal_stop, 0);
+	atomic_store(&continued, 0);
 	/* No signal is taken between the fork and the moment that the child is known. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &c->old_mask);
@@ -128,13 +131,23 @@ ht_child_start(struct ht_child *c, const char *file, char *const argv[], struct 
  * tell us when it does.
  */
 static void
-stop_along(struct ht_child *c, int sig)
+stop_along(int sig)
 {
 	if (sig == SIGSTOP && !atomic_load(&terminal_stop))
 		return;
 	atomic_store(&terminal_stop, 0);
 	kill(getpid(), SIGSTOP);
-	kill(c->pid, SIGCONT);
+}
+
+/* A shell continues the whole job; somebody else perhaps the recorder alone. */
+static void
+go_on_along(const struct ht_child *c)
+{
+	struct timespec moment = { .tv_nsec = 20000000 };
+
+	nanosleep(&moment, NULL);
+	if (ht_proc_state(c->pid) == 'T')
+		kill(c->pid, SIGCONT);
 }
 
 int
@@ -144,13 +157,15 @@ ht_child_poll(struct ht_child *c)
 	pid_t pid;
 
 	while (!c->ended) {
+		if (atomic_exchange(&continued, 0))
+			go_on_along(c);
 		pid = waitpid(c->pid, &status, WNOHANG | WUNTRACED);
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid == 0)
 			break;
 		if (pid == c->pid && WIFSTOPPED(status)) {
-			stop_along(c, WSTOPSIG(status));
+			stop_along(WSTOPSIG(status));
 			continue;
 		}
 		c->ended = 1;

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "capture/drain.h"
+#include "capture/proc.h"
 #include "capture/sideband.h"
 #include "capture/tsc.h"
 
@@ -49,23 +49,14 @@ futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *tim
 static int
 is_dead(int32_t pid, int32_t tid)
 {
-	char path[64], stat[256], *p;
-	FILE *f;
-	size_t n;
+	char state;
 
 	if (tid <= 0)
 		return 0;
 	if ((pid > 0 ? syscall(SYS_tgkill, pid, tid, 0) : kill(tid, 0)) < 0 && errno == ESRCH)
 		return 1;
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0; /* the next look will tell */
-	n = fread(stat, 1, sizeof(stat) - 1, f);
-	fclose(f);
-	stat[n] = 0;
-	p = strrchr(stat, ')');
-	return p && (p[1] && (p[2] == 'Z' || p[2] == 'X'));
+	state = ht_proc_state(tid);
+	return state == 'Z' || state == 'X';
 }
 
 static uint64_t

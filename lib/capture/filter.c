@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture/filter.h"
+#include "capture/symbol.h"
 
 static int
 append(char *buf, size_t size, size_t *used, const char *kind, const char *text, struct ht_diag *diag)
@@ -35,10 +37,64 @@ parse_range(const char *text, uint64_t *start, uint64_t *end)
 	return rest != dash + 1 && !*rest && !errno;
 }
 
+/* The file that MODULE names: a path, the program itself, or a library where libraries are. */
 static int
-add_filter(const char *text, char *buf, size_t size, size_t *used, struct ht_diag *diag)
+find_module(const char *module, const struct ht_program *program, char path[PATH_MAX])
 {
-	const char *at = strchr(text, '@');
+	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+	                                    "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib" };
+	char try[PATH_MAX];
+	const char *base;
+
+	if (strchr(module, '/'))
+		return realpath(module, path) != NULL;
+	base = program ? strrchr(program->path, '/') : NULL;
+	if (program && !strcmp(base ? base + 1 : program->path, module))
+		return realpath(program->path, path) != NULL;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (snprintf(try, sizeof(try), "%s/%s", dirs[i], module) < (int)sizeof(try) && realpath(try, path))
+			return 1;
+	return 0;
+}
+
+/* SYMBOL[+LENGTH]@MODULE as file offsets: wherever the file is mapped, they hold. */
+static int
+add_symbol(const char *text, const struct ht_program *program, char *buf, size_t size, size_t *used,
+           struct ht_diag *diag)
+{
+	const char *at = strrchr(text, '@');
+	char name[256], path[PATH_MAX], range[PATH_MAX + 64], *plus;
+	uint64_t start, end, length = 0;
+	int rc;
+
+	if ((size_t)(at - text) >= sizeof(name))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "filter", "%s: the name is too long", text);
+	snprintf(name, sizeof(name), "%.*s", (int)(at - text), text);
+	plus = strrchr(name, '+');
+	if (plus) {
+		char *rest;
+
+		length = strtoull(plus + 1, &rest, 0);
+		if (rest == plus + 1 || *rest || !length)
+			return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "filter", "%s: not a length: %s", text,
+			               plus + 1);
+		*plus = 0;
+	}
+	if (!find_module(at + 1, program, path))
+		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, "filter",
+		               "%s: no file %s; give its path", text, at + 1);
+	rc = ht_symbol_range(path, name, length, &start, &end, diag);
+	if (rc < 0)
+		return rc;
+	snprintf(range, sizeof(range), "%llx-%llx@%s", (unsigned long long)start, (unsigned long long)end, path);
+	return append(buf, size, used, "o", range, diag);
+}
+
+static int
+add_filter(const char *text, const struct ht_program *program, char *buf, size_t size, size_t *used,
+           struct ht_diag *diag)
+{
+	const char *at = strrchr(text, '@');
 	uint64_t start, end;
 
 	if (parse_range(text, &start, &end)) {
@@ -50,13 +106,14 @@ add_filter(const char *text, char *buf, size_t size, size_t *used, struct ht_dia
 		return append(buf, size, used, "a", range, diag);
 	}
 	if (at && at != text && at[1])
-		return append(buf, size, used, "s", text, diag);
+		return add_symbol(text, program, buf, size, used, diag);
 	return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "filter",
 	               "%s: neither START-END (as in 0x401000-0x402000) nor SYMBOL[+LENGTH]@MODULE", text);
 }
 
 int
-ht_filter_build(const struct ht_capture_config *config, char *buf, size_t size, struct ht_diag *diag)
+ht_filter_build(const struct ht_capture_config *config, const struct ht_program *program, char *buf,
+                size_t size, struct ht_diag *diag)
 {
 	size_t used = 0;
 	int rc = 0;
@@ -64,6 +121,6 @@ ht_filter_build(const struct ht_capture_config *config, char *buf, size_t size, 
 	for (size_t i = 0; !rc && config->modules && config->modules[i]; i++)
 		rc = append(buf, size, &used, "m", config->modules[i], diag);
 	for (size_t i = 0; !rc && config->filters && config->filters[i]; i++)
-		rc = add_filter(config->filters[i], buf, size, &used, diag);
+		rc = add_filter(config->filters[i], program, buf, size, &used, diag);
 	return rc ? rc : used ? (int)used + 1 : 0;
 }

@@ -7,7 +7,10 @@
 
 #include <hwtrace/capture.h>
 
-/* Fills `buf`; returns the bytes used (0: no filter), or -HT_EINVAL with what is wrong. */
-int ht_filter_build(const struct ht_capture_config *config, char *buf, size_t size, struct ht_diag *diag);
+#include "core/program.h"
+
+/* Fills `buf`; returns the bytes used (0: no filter), or -HT_E... with what is wrong. */
+int ht_filter_build(const struct ht_capture_config *config, const struct ht_program *program, char *buf,
+                    size_t size, struct ht_diag *diag);
 
 #endif

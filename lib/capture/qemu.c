@@ -175,12 +175,12 @@ stated_cpu(const struct ht_clock *clock)
 }
 
 static int
-open_shm(struct recording *r, struct ht_diag *diag)
+open_shm(struct recording *r, const struct ht_program *program, struct ht_diag *diag)
 {
 	const struct ht_capture_config *c = r->config;
 	struct ht_shm_config sc = { .psb_period = c->psb_period, .ring_size = c->buffer_bytes };
 	char filter[sizeof(((struct ht_shm_header *)0)->filter)];
-	int n = ht_filter_build(c, filter, sizeof(filter), diag);
+	int n = ht_filter_build(c, program, filter, sizeof(filter), diag);
 
 	if (n < 0)
 		return n;
@@ -333,7 +333,7 @@ qemu_record(const struct ht_capture_config *config, const struct ht_program *pro
             struct ht_capture_result *result, struct ht_diag *diag)
 {
 	struct recording r = { .config = config };
-	int rc = open_shm(&r, diag);
+	int rc = open_shm(&r, program, diag);
 
 	if (!rc)
 		rc = open_file(&r, diag);
