@@ -229,7 +229,7 @@ on_off(struct sampler *s, const struct ht_event *ev)
 {
 	if (!s->off_told) {
 		confirm(s);
-		put_branch(s, ev->a, 0, HT_SF_BRANCH | HT_SF_ASYNC | HT_SF_END, 0);
+		put_branch(s, ev->a, ev->b, HT_SF_BRANCH | HT_SF_ASYNC | HT_SF_END, 0);
 	}
 	s->off_told = 0;
 }
