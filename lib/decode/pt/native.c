@@ -156,13 +156,15 @@ leave_psb(struct ht_pt_engine *e)
 	if (!e->in_psb)
 		return 0;
 	e->in_psb = 0;
+	/* A PSB+ that comes as tracing is enabled has an address too; its TIP.PGE is still to come. */
+	if (e->place != HT_PLACE_LOST)
+		return 0;
 	if (e->psb_has_ip)
-		return e->place == HT_PLACE_ON ? 0 : enable(e, e->psb_ip);
-	if (e->place == HT_PLACE_LOST && !e->after_ovf) {
-		e->place = HT_PLACE_OFF;
-		return close_gap(e, e->offset);
-	}
-	return 0;
+		return enable(e, e->psb_ip);
+	if (e->after_ovf)
+		return 0;
+	e->place = HT_PLACE_OFF;
+	return close_gap(e, e->offset);
 }
 
 static int take_deferred_target(struct ht_pt_engine *e);
@@ -290,9 +292,12 @@ take_pge(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		open_gap(e, HT_GAP_MISMATCH, 0, "tracing is enabled at a place that the trace does not tell");
 		return 0;
 	}
-	if (e->place == HT_PLACE_ON)
-		open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "tracing is enabled twice");
 	take_next_mode(e);
+	if (e->place == HT_PLACE_ON) {
+		if (ip == e->walk.ip)
+			return 0; /* the PSB+ in front of it has said so already */
+		open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "tracing is enabled twice");
+	}
 	return enable(e, ip);
 }
 
