@@ -8,6 +8,7 @@
 /* In order of preference. */
 static const struct ht_engine *const engines[] = {
 	&ht_engine_libipt,
+	&ht_engine_native,
 };
 
 #define N_ENGINES (sizeof(engines) / sizeof(*engines))
