@@ -47,6 +47,7 @@ struct ht_module {
 	int                   dwarf_tried;
 
 	struct { struct ht_symbol *at; size_t n, cap; } symbols;
+	uint64_t             *reach; /* beside symbols: the farthest end up to and with it */
 	struct { char **at; size_t n, cap; } names; /* made up ones: foo@plt */
 	int                   symbols_tried;
 };
