@@ -52,10 +52,11 @@ struct ht_shm_header {
 	uint32_t psb_period;     /* bytes */
 	int32_t  recorder_pid;
 	_Atomic uint32_t stop;   /* recorder: stop tracing, let programs run on */
-	char     filter[2048];   /*
-	                          * NUL-separated, double NUL at the end: "m GLOB" (path or base name),
-	                          * "a HEX-HEX" (addresses), "o HEX-HEX@PATH" (file offsets of PATH)
-	                          */
+	/*
+	 * NUL-separated, ended by an empty string: "m GLOB" (path or base name of a
+	 * module), "a HEX-HEX" (addresses), "o HEX-HEX@PATH" (file offsets of PATH).
+	 */
+	char     filter[2048];
 
 	/* Rung (incremented, then FUTEX_WAKE) when a ring is half full, sideband was
 	 * written or a slot was closed; the recorder waits on it with a timeout. */

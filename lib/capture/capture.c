@@ -212,6 +212,17 @@ prepare_output(const char *output, struct ht_diag *diag)
 	return 0;
 }
 
+/* Nothing was recorded: the older file has its name again. */
+static void
+restore_output(const char *output)
+{
+	char old[PATH_MAX];
+
+	snprintf(old, sizeof(old), "%s.old", output);
+	if (access(output, F_OK) < 0)
+		rename(old, output);
+}
+
 int
 ht_capture_run(const struct ht_capture_config *config, struct ht_capture_result *result,
                struct ht_diag *diag)
@@ -242,8 +253,11 @@ ht_capture_run(const struct ht_capture_config *config, struct ht_capture_result 
 	memset(diag, 0, sizeof(*diag));
 	result->backend = b->name;
 	rc = prepare_output(config->output, diag);
-	if (!rc)
+	if (!rc) {
 		rc = b->record(config, program, result, diag);
+		if (rc < 0)
+			restore_output(config->output);
+	}
 out:
 	free(program);
 	return rc;

@@ -16,9 +16,11 @@
 /* A ring is worth a record of its own from this part of it on. */
 #define WELL_FILLED 4
 
+#define NO_STREAM UINT32_MAX
+
 /* What the recorder knows of a slot beyond what stands in it. */
 struct slot_note {
-	uint32_t stream;    /* index given to the sink */
+	uint32_t stream;    /* index given to the sink; NO_STREAM until it has bytes */
 	uint32_t known;     /* the slot is in use by the thread below */
 	int32_t  pid, tid;
 	uint64_t start_tsc;
@@ -148,9 +150,18 @@ break_dead_lock(struct ht_drain *d)
 
 /* -- slots --------------------------------------------------------------- */
 
+/* Streams are numbered as their first bytes come. */
+static uint32_t
+stream_of(struct ht_drain *d, struct slot_note *n)
+{
+	if (n->stream == NO_STREAM)
+		n->stream = d->stats.streams++;
+	return n->stream;
+}
+
 /* Bytes [from, to) of a stream, `ring` being the ring's memory or a copy of it. */
 static void
-give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uint64_t from, uint64_t to)
+give_out(struct ht_drain *d, struct slot_note *n, const uint8_t *ring, uint64_t from, uint64_t to)
 {
 	uint64_t at = from & (d->h->ring_size - 1);
 	size_t size = (size_t)(to - from), first = size;
@@ -160,9 +171,9 @@ give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uin
 	if (first > d->h->ring_size - at)
 		first = (size_t)(d->h->ring_size - at);
 	if (!d->error)
-		note_error(d, d->config.sink.trace(d->config.sink.arg, n->stream, n->pid, n->tid, now_ns(d),
-		                                   ring + at, first, first < size ? ring : NULL,
-		                                   size - first));
+		note_error(d, d->config.sink.trace(d->config.sink.arg, stream_of(d, n), n->pid, n->tid,
+		                                   now_ns(d), ring + at, first,
+		                                   first < size ? ring : NULL, size - first));
 	if (d->error)
 		d->stats.lost_bytes += size;
 	else
@@ -171,11 +182,12 @@ give_out(struct ht_drain *d, const struct slot_note *n, const uint8_t *ring, uin
 
 /* `bytes` of the stream before what comes next are lost. */
 static void
-give_gap(struct ht_drain *d, const struct slot_note *n, uint64_t bytes)
+give_gap(struct ht_drain *d, struct slot_note *n, uint64_t bytes)
 {
 	d->stats.lost_bytes += bytes;
 	if (!d->error)
-		note_error(d, d->config.sink.gap(d->config.sink.arg, n->stream, n->pid, n->tid, now_ns(d), bytes));
+		note_error(d, d->config.sink.gap(d->config.sink.arg, stream_of(d, n), n->pid, n->tid, now_ns(d),
+		                                 bytes));
 }
 
 /* Give out what is there and make room.  Returns 1 when something moved. */
@@ -283,11 +295,11 @@ complete_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot,
 
 /* The slot was claimed since we looked: a stream of its own. */
 static void
-meet_slot(struct ht_drain *d, struct slot_note *n, const struct ht_shm_slot *slot)
+meet_slot(struct slot_note *n, const struct ht_shm_slot *slot)
 {
 	if (n->known)
 		return;
-	*n = (struct slot_note){ .known = 1, .stream = d->stats.streams++, .pid = slot->pid, .tid = slot->tid,
+	*n = (struct slot_note){ .known = 1, .stream = NO_STREAM, .pid = slot->pid, .tid = slot->tid,
 	                         .start_tsc = slot->start_tsc };
 }
 
@@ -324,7 +336,7 @@ pass_slot(struct ht_drain *d, uint32_t i, unsigned how)
 			free_slot(n, slot);
 		return 0;
 	}
-	meet_slot(d, n, slot);
+	meet_slot(n, slot);
 	if (state == HT_SLOT_CLOSED) {
 		close_slot(d, n, slot);
 		return 1;
@@ -388,7 +400,7 @@ ht_drain_finish(struct ht_drain *d)
 
 		if (state != HT_SLOT_ACTIVE && state != HT_SLOT_CLOSED)
 			continue;
-		meet_slot(d, n, slot);
+		meet_slot(n, slot);
 		if (state == HT_SLOT_ACTIVE && is_dead(n->pid, n->tid))
 			complete_slot(d, n, slot, 1);
 		else if (is_overwritten(d))

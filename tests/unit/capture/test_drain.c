@@ -342,6 +342,29 @@ a_reused_slot_is_a_new_stream(void **state)
 	tear_down(&b);
 }
 
+/* Streams are numbered as their bytes come, whatever slot they are in. */
+static void
+streams_are_dense(void **state)
+{
+	struct bench b;
+	struct ht_shm_slot *first, *second, *third;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	first = claim(b.shm.h, getpid(), 1000, 1);
+	second = claim(b.shm.h, getpid(), 1001, 1);
+	third = claim(b.shm.h, getpid(), 1002, 1);
+	atomic_store(&first->state, HT_SLOT_CLOSED); /* without a byte */
+	produce(b.shm.h, third, 3, 0);
+	ht_drain_pass(b.drain, HT_DRAIN_ALL);
+	produce(b.shm.h, second, 2, 0);
+	ht_drain_pass(b.drain, HT_DRAIN_ALL);
+	assert_int_equal(b.sink.streams, 2);
+	assert_int_equal(b.sink.tid[0], 1002);
+	assert_int_equal(b.sink.tid[1], 1001);
+	tear_down(&b);
+}
+
 /* A thread that was killed: pending outcomes become a TNT packet, FUP and TIP.PGD end the stream. */
 static void
 the_dead_are_completed(void **state)
@@ -576,6 +599,7 @@ main(void)
 		cmocka_unit_test(little_waits_until_asked),
 		cmocka_unit_test(a_full_ring_waits_and_loses_nothing),
 		cmocka_unit_test(a_reused_slot_is_a_new_stream),
+		cmocka_unit_test(streams_are_dense),
 		cmocka_unit_test(the_dead_are_completed),
 		cmocka_unit_test(a_dead_lock_is_broken),
 		cmocka_unit_test(sideband_becomes_records),

@@ -1,0 +1,193 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# hwtrace record: what the program sees of it (nothing), and what the user gets.
+. tests/lib.sh
+top=$PWD
+listener=$programs/listener
+terminal=$top/tests/tools/terminal.py
+cd "$tmp" || exit 1
+
+if ! "$hwtrace" list | grep -q '^qemu *yes'; then
+	skip record "the software trace unit is not usable here"
+	exit 0
+fi
+rec() { "$hwtrace" record --backend qemu -o out.data "$@"; }
+
+# -- status and streams -----------------------------------------------------
+# status NAME WANT COMMAND...: record COMMAND; the exit status is WANT
+status() {
+	_name=$1 _want=$2
+	shift 2
+	rec "$@" >out.txt 2>err.txt
+	_got=$?
+	if [ "$_got" -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_got, not $_want: $(cat err.txt)"; fi
+}
+says() { # says NAME TEXT FILE
+	if grep -qe "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi
+}
+
+status exit-status 7 sh -c 'exit 7'
+status exit-status-0 0 true
+says closing-line 'hwtrace record: backend qemu, 1 process, 1 thread, [1-9][0-9]* bytes of trace, 0 bytes lost, out.data' err.txt
+# The shell's own 128 + N: record dies of the signal that killed the program.
+for s in 9 11 15 6; do
+	status "killed-by-$s" $((128 + s)) sh -c "kill -$s \$\$"
+	check "complete-after-$s" "$hwtrace" info out.data
+done
+python3 - "$hwtrace" <<'PY' && pass dies-of-the-same-signal || fail dies-of-the-same-signal
+import subprocess, sys
+p = subprocess.run([sys.argv[1], "record", "-q", "-o", "sig.data", "sh", "-c", "kill -TERM $$"], stderr=subprocess.DEVNULL)
+sys.exit(p.returncode != -15)
+PY
+
+printf 'one\ntwo\000three' >in.bin
+rec cat <in.bin >out.bin 2>err.txt
+same stdin-stdout in.bin out.bin
+rec sh -c 'echo to-err >&2' 2>err.txt >out.txt
+says stderr '^to-err$' err.txt
+[ -s out.txt ] && fail stdout-untouched "$(cat out.txt)" || pass stdout-untouched
+rec sh -c 'echo "$0|$1|$2|$#|$FOO"' 'a b' '' 'c$' >out.txt 2>/dev/null
+FOO=bar rec sh -c 'echo "$0|$1|$2|$#|$FOO"' 'a b' '' 'c$' >got.txt 2>/dev/null
+echo 'a b||c$|2|bar' >want.txt
+same arguments-environment want.txt got.txt
+rec -- sh -c 'exit 3' 2>/dev/null
+[ $? -eq 3 ] && pass dashes || fail dashes
+
+# -- scripts ------------------------------------------------------------------
+printf '#!/bin/sh -u\necho "$0 $1"\n' >script && chmod +x script
+printf '#!./script first\n' >script2 && chmod +x script2
+printf 'echo no-interpreter $1\n' >plain && chmod +x plain
+for s in script script2 plain; do
+	./$s x >want.txt
+	rec ./$s x >got.txt 2>/dev/null
+	same "run-$s" want.txt got.txt
+done
+
+# -- own failures ---------------------------------------------------------------
+rm -f out.data out.data.old
+status not-found 127 no-such-program
+says not-found-text 'no-such-program: no such program in PATH' err.txt
+status not-found-path 127 ./no/such/program
+printf 'x' >not-executable
+status not-executable 126 ./not-executable
+status folder 126 /
+printf '#!/no/such/interpreter\n' >bad && chmod +x bad
+status bad-interpreter 127 ./bad
+says bad-interpreter-text 'interpreter /no/such/interpreter does not exist' err.txt
+[ -e out.data ] && fail no-file-left || pass no-file-left
+"$hwtrace" record -o no/such/folder/x sh -c 'echo ran >ran' 2>err.txt
+[ $? -eq 125 ] && [ ! -e ran ] && pass missing-folder || fail missing-folder "$(cat err.txt)"
+says missing-folder-text 'folder no/such/folder: No such file' err.txt
+"$hwtrace" record --no-such-option true 2>/dev/null
+[ $? -eq 125 ] && pass usage-error || fail usage-error
+"$hwtrace" record --backend none true 2>err.txt
+[ $? -eq 125 ] && pass unknown-backend || fail unknown-backend
+"$hwtrace" record --backend qemu -p $$ 2>err.txt
+[ $? -eq 125 ] && pass qemu-cannot-attach || fail qemu-cannot-attach
+status filter-error 125 --filter nonsense true
+status filter-symbol 125 --filter no_such_function@sh sh -c :
+says filter-symbol-text "no function 'no_such_function'" err.txt
+
+# -- the file ---------------------------------------------------------------------
+"$hwtrace" record sh -c : 2>/dev/null && "$hwtrace" record true 2>/dev/null
+[ -s perf.data ] && [ -s perf.data.old ] && pass keeps-old-file || fail keeps-old-file "$(ls -l)"
+cp perf.data before
+"$hwtrace" record --filter nonsense true 2>/dev/null
+same failure-leaves-file before perf.data
+[ "$(stat -c %a perf.data)" = 600 ] && pass file-mode || fail file-mode "$(stat -c %a perf.data)"
+# 64 blocks of 512 bytes, and a trace that is longer
+(ulimit -f 64; "$hwtrace" record -o full.data sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 5' 2>err.txt)
+_rc=$?
+[ $_rc -eq 125 ] && pass disk-full-status || fail disk-full-status "status $_rc: $(cat err.txt)"
+says disk-full-text 'full.data: offset 0x[0-9a-f]*: cannot write' err.txt
+says disk-full-runs-on 'the program runs on' err.txt
+check disk-full-readable "$hwtrace" info full.data
+
+# -- processes and threads ----------------------------------------------------------
+status children 3 sh -c 'for i in 1 2 3 4 5; do /bin/true; done; (exit 2); /bin/echo x | /bin/cat; exit 3'
+says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt
+status no-inherit 0 --no-inherit sh -c '/bin/true; /bin/true; exit 0'
+says no-inherit-counted 'backend qemu, 1 process, 1 thread' err.txt
+
+# -- signals ------------------------------------------------------------------------
+# Sent to record: passed on.  SIGINT is ignored by what a script runs in the background.
+mkfifo in
+rec "$listener" <in >out.txt 2>err.txt &
+pid=$!
+exec 3>in
+wait_for() { # TEXT FILE
+	_i=0
+	until grep -q "$1" "$2" 2>/dev/null; do
+		_i=$((_i + 1))
+		[ $_i -lt 600 ] || return 1
+		sleep 0.1
+	done
+}
+wait_for ready out.txt
+for s in TERM USR1 HUP; do
+	kill -$s $pid
+	if wait_for "got $s" out.txt; then pass "passes-on-$s"; else fail "passes-on-$s" "$(cat out.txt)"; fi
+done
+echo end >&3
+exec 3>&-
+wait $pid
+[ $? -eq 4 ] && pass status-after-signals || fail status-after-signals
+
+# kill -9 of record: the program runs on by itself, to its own end.
+mkfifo in2
+rec "$listener" <in2 >out.txt 2>err.txt &
+pid=$!
+exec 3>in2
+wait_for ready out.txt
+kill -9 $pid
+wait $pid 2>/dev/null
+i=0
+while [ $i -lt 2000 ]; do echo "$i" >&3; i=$((i + 1)); done
+echo end >&3
+exec 3>&-
+if wait_for 'line 1999' out.txt; then pass outlives-record; else fail outlives-record "$(tail -n 3 out.txt)"; fi
+check interrupted-file "$hwtrace" info out.data
+
+# -- on a terminal ------------------------------------------------------------------
+# talk NAME STATUS COMMAND... <SCRIPT
+talk() {
+	_name=$1 _want=$2
+	shift 2
+	python3 "$terminal" "$@" >talk.txt
+	_rc=$?
+	if [ $_rc -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_rc: $(tr -d '\r' <talk.txt | tail -n 20)"; fi
+}
+export hwtrace listener
+talk ctrl-c 130 "$hwtrace" record -o int.data sh -c 'echo ready; sleep 60' <<'TALK'
+expect ready
+send \x03
+expect bytes lost, int.data
+TALK
+check ctrl-c-complete "$hwtrace" info int.data
+talk ctrl-c-caught 4 "$hwtrace" record -o int.data "$listener" <<'TALK'
+expect ready
+send \x03
+expect got INT
+send end\r
+expect bytes lost
+TALK
+talk job-control 4 bash --norc --noediting -i <<'TALK'
+send PS1='% '\r
+send $hwtrace record -o job.data $listener\r
+expect ready
+send \x1a
+expect Stopped
+send jobs\r
+expect Stopped
+send fg\r
+expect got CONT
+send hello\r
+expect line hello
+send \x03
+expect got INT
+send end\r
+expect bytes lost
+send exit $?\r
+TALK
+n=$(grep -c 'got CONT' talk.txt)
+[ "$n" -eq 1 ] && pass one-cont || fail one-cont "$n times"
