@@ -16,18 +16,19 @@ ht_shm_complete(struct ht_shm_slot *slot, uint8_t *ring, uint64_t ring_size)
 {
 	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire);
 	uint64_t tnt = slot->live.tnt & HT_LIVE_BITS;
-	/* The thread may have died between the commit and the publication of head. */
+	uint64_t ip = (uint64_t)((int64_t)(slot->live.block_ip << 16) >> 16);
+	uint64_t hole = head + (((slot->live.block_ip >> 48) - head) & 0xffff);
 	uint64_t end = head + (((slot->live.tnt >> 48) - head) & 0xffff);
 	uint8_t buf[64], *p = buf;
 
 	if (tnt) {
 		if (tnt > 1) {
 			ht_pt_tnt_long(buf, tnt);
-			ring_put(ring, ring_size, head, buf, HT_TNT_ROOM);
+			ring_put(ring, ring_size, hole, buf, HT_TNT_ROOM);
 		} else {
-			end -= HT_TNT_ROOM;
+			end = hole;
 		}
-		p = ht_pt_ip(p, HT_PT_FUP, slot->live.block_ip, HT_PT_NO_BASE);
+		p = ht_pt_ip(buf, HT_PT_FUP, ip, HT_PT_NO_BASE);
 		p = ht_pt_ip_none(p, HT_PT_PGD);
 		ring_put(ring, ring_size, end, buf, (unsigned)(p - buf));
 		end += (uint64_t)(p - buf);

@@ -79,18 +79,20 @@ enum ht_shm_slot_state {
  *
  * `tnt`: bits 0-47 hold the pending outcomes, newest in bit 0, below a stop bit
  * (1 = none pending, 0 = packet generation is off: nothing to complete).  Bits
- * 48-63 are the low bits of the offset up to which packets are written.  While
- * outcomes are pending the HT_TNT_ROOM bytes at `head` are kept free for their TNT packet,
- * and the TIP packets of indirect branches between them lie behind: deferred
- * TIPs, as the architecture allows.
+ * 48-63 are the low bits of the offset up to which packets are written.
+ * `block_ip`: the block entered last; its bits 48-63 are the low bits of the
+ * offset of the place for the next TNT packet: HT_TNT_ROOM bytes are kept free there, and the
+ * TIP packets of indirect branches between pending outcomes lie behind it
+ * (deferred TIPs, as the architecture allows).  Both offsets are at most
+ * HT_SHM_SLACK past `head`, which is published now and then.
  */
 struct ht_shm_live {
 	_Alignas(16) uint64_t tnt;
-	uint64_t block_ip; /* start of the block entered last */
+	uint64_t block_ip;
 };
 
 #define HT_TNT_ROOM  8
-#define HT_LIVE_BITS ((1ull << 48) - 1)
+#define HT_LIVE_BITS ((1ull << 48) - 1) /* of both words */
 
 struct ht_shm_slot {
 	_Atomic uint32_t state;     /* enum ht_shm_slot_state */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The shared memory, seen from the traced process: sideband records and slots. */
+#ifndef QEMU_SIDEBAND_H
+#define QEMU_SIDEBAND_H
+
+#include <stdint.h>
+#include <x86intrin.h>
+
+#include "core/shm.h"
+#include "qemu/maps.h"
+
+extern struct ht_shm_header *ht_shm;
+
+/* Map the file; -1 when it is not what it should be. */
+int ht_sideband_open(const char *path);
+const char *ht_sideband_path(void);
+
+/* Write a record; size, tsc, pid and tid are filled in. */
+void ht_sideband_write(struct ht_sb_record *record, const void *text, uint32_t text_size);
+void ht_sideband_code(uint64_t addr, const uint8_t *bytes, uint32_t size);
+void ht_sideband_map(const struct ht_map *map);
+void ht_sideband_unmap(uint64_t start, uint64_t end);
+void ht_sideband_text(enum ht_sb_type type, const char *text);
+void ht_sideband_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void ht_sideband_fork(int parent_pid, int parent_tid);
+void ht_sideband_exit(int whole_process);
+void ht_sideband_exec(const char *comm, const char *path);
+
+/* Claim a slot for the calling thread and map it, its ring twice; NULL when there is none. */
+struct ht_shm_slot *ht_slot_claim(uint8_t **ring);
+void ht_slot_unmap_ring(uint8_t *ring);
+/* Close slots of threads of this process that an exec has ended. */
+void ht_slot_close_stale(void);
+void ht_slot_close(struct ht_shm_slot *slot);
+void ht_doorbell_ring(void);
+/* Is the recorder still there? */
+int ht_recorder_alive(void);
+long ht_futex_wait(void *word, uint32_t value, unsigned ms);
+
+static inline uint64_t
+ht_tsc_now(void)
+{
+	return __rdtsc();
+}
+
+#endif
