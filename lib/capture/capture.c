@@ -14,6 +14,7 @@
 static const struct ht_backend *const backends[] = {
 	&ht_backend_intel_pt,
 	&ht_backend_qemu,
+	&ht_backend_ptrace,
 	NULL
 };
 
