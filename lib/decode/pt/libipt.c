@@ -174,6 +174,7 @@ resync(struct libipt *s, struct ht_gap *gap, size_t from, size_t search)
 		segment_close(s);
 		return;
 	}
+	s->psb = psb;
 	s->status = pt_insn_sync_set(s->dec, psb);
 	libipt_clock_sync(s, psb);
 	s->synced = 1;
@@ -207,8 +208,7 @@ static void
 failed(struct libipt *s, int status, int no_code, uint64_t ip)
 {
 	struct ht_gap gap = { .kind = (uint8_t)gap_kind(status), .why = pt_errstr(pt_errcode(status)) };
-	uint64_t sync = 0, pos = s->clock.pos;
-	size_t search;
+	size_t flow;
 
 	libipt_block_end(s, HT_INSN_OTHER);
 	if (no_code) {
@@ -218,16 +218,12 @@ failed(struct libipt *s, int status, int no_code, uint64_t ip)
 	}
 	libipt_branch_lost(s, 0);
 	/*
-	 * libipt may have read ahead over a PSB; what lies behind that is sound, so
-	 * the search starts at the packet that it took last, and never twice at one PSB.
+	 * libipt may have read ahead over a PSB.  No flow was taken behind it yet, so
+	 * that is where to go on; but never twice at the same one.
 	 */
-	pt_insn_get_offset(s->dec, &pos);
-	if (pos != s->clock.pos)
-		s->clock.flow = s->clock.pos;
-	if (pt_insn_get_sync_offset(s->dec, &sync) < 0)
-		sync = s->clock.flow;
-	search = s->clock.flow > sync ? (size_t)s->clock.flow : (size_t)sync + 1;
-	resync(s, &gap, (size_t)s->clock.flow, search);
+	libipt_clock_position(s);
+	flow = (size_t)s->clock.flow;
+	resync(s, &gap, flow, flow > s->psb ? flow : s->psb + 1);
 }
 
 /* The segment's trace is used up. */

@@ -43,6 +43,7 @@ struct libipt {
 	struct ht_pt_segment    seg;
 	uint32_t                chunk;  /* first of the next segment */
 	int                     synced, finished;
+	size_t                  psb;    /* where it was synchronised last */
 	int                     status; /* what libipt said last */
 	struct clock            clock;
 
@@ -69,6 +70,8 @@ struct libipt {
 
 /* A segment begins. 0 or -HT_ENOMEM. */
 int libipt_clock_start(struct libipt *s);
+/* See how far libipt has read. */
+void libipt_clock_position(struct libipt *s);
 /* libipt synchronised at `offset`. */
 void libipt_clock_sync(struct libipt *s, uint64_t offset);
 /* An instruction that takes trace was walked. */

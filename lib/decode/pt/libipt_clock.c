@@ -53,15 +53,28 @@ clock_take(struct libipt *s, size_t i)
 		clock_set(s, c->marks.at[i].tsc);
 }
 
-static void
-position_update(struct clock *c, struct pt_insn_decoder *dec)
+static int
+packet_at(const struct libipt *s, uint64_t offset, struct ht_pt_packet *p)
 {
+	unsigned block = 0;
+
+	return offset < s->seg.size &&
+	       ht_pt_packet_read(s->seg.data + offset, s->seg.size - offset, &block, p) > 0;
+}
+
+void
+libipt_clock_position(struct libipt *s)
+{
+	struct clock *c = &s->clock;
+	struct ht_pt_packet p;
 	uint64_t pos;
 
-	if (pt_insn_get_offset(dec, &pos) == 0 && pos != c->pos) {
+	if (pt_insn_get_offset(s->dec, &pos) < 0 || pos == c->pos)
+		return;
+	/* libipt stops at a PSBEND when it reports state; no flow comes from that. */
+	if (!packet_at(s, c->pos, &p) || p.kind != HT_PT_PSBEND)
 		c->flow = c->pos;
-		c->pos = pos;
-	}
+	c->pos = pos;
 }
 
 /* The marks between the flow packet that was used up and the next one. */
@@ -101,7 +114,7 @@ libipt_clock_sync(struct libipt *s, uint64_t offset)
 	c->bits = 0;
 	c->flow = offset;
 	c->pos = offset;
-	position_update(c, s->dec);
+	libipt_clock_position(s);
 	while (i < c->marks.n && c->marks.at[i].offset < offset)
 		i++;
 	/* TSC packets of this PSB+: the flow packet before them lies before it. */
@@ -117,10 +130,8 @@ static unsigned
 outcomes_at(const struct libipt *s, uint64_t offset)
 {
 	struct ht_pt_packet p;
-	unsigned block = 0;
 
-	if (offset >= s->seg.size ||
-	    ht_pt_packet_read(s->seg.data + offset, s->seg.size - offset, &block, &p) <= 0)
+	if (!packet_at(s, offset, &p))
 		return 0;
 	return p.kind == HT_PT_TNT_8 || p.kind == HT_PT_TNT_64 ? p.count : 0;
 }
@@ -131,7 +142,7 @@ libipt_clock_branch(struct libipt *s, int one_outcome)
 	struct clock *c = &s->clock;
 	uint64_t pos = c->pos;
 
-	position_update(c, s->dec);
+	libipt_clock_position(s);
 	if (c->pos != pos) {
 		c->bits = outcomes_at(s, c->flow);
 		clock_ask(s);
@@ -148,7 +159,7 @@ libipt_clock_event(struct libipt *s, const struct pt_event *ev)
 	struct clock *c = &s->clock;
 	size_t i, last = SIZE_MAX;
 
-	position_update(c, s->dec);
+	libipt_clock_position(s);
 	if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
 		clock_set(s, ev->tsc);
 	if (ev->type != ptev_enabled)
