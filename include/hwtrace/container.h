@@ -65,7 +65,10 @@ struct ht_capture_info {
 	const char          *hostname, *os_release, *version, *arch_name, *cmdline, *cpuid, *backend;
 };
 
-/* A run of trace bytes that lie together in the file. */
+/*
+ * A run of trace bytes that lie together in the file.  What is missing at a
+ * stream's end is told by a last chunk of size 0 with lost_before.
+ */
 struct ht_chunk {
 	const uint8_t *data;
 	uint64_t       size;          /* bytes */

@@ -81,8 +81,15 @@ enum ht_perf_pt_word {
 	HT_PERF_PT_MAX_NONTURBO,
 	HT_PERF_PT_FILTER_LEN,
 	HT_PERF_PT_EVENT_TRACE,
+	/* Ours, where perf has nothing: a file that was not completed has no features. */
+	HT_PERF_PT_MARK,
+	HT_PERF_PT_MARK_FLAGS, /* bit 0: recorded by the software trace unit */
+	HT_PERF_PT_MARK_NAME,  /* backend: 16 bytes, NUL-terminated */
+	HT_PERF_PT_MARK_NAME_2,
 	HT_PERF_PT_WORDS
 };
+
+#define HT_PERF_PT_MARK_VALUE 0x0065636172747768ull /* "hwtrace" */
 
 /* Intel PT PMU: bits of perf_event_attr.config, as IA32_RTIT_CTL has them. */
 #define HT_PERF_PT_CFG_PT        (1ull << 0)

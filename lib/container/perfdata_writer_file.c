@@ -117,6 +117,10 @@ put_info(struct ht_perf_writer *w)
 	info.word[HT_PERF_PT_TSC_CTC_DEN] = w->config.cpu.tsc_ctc_den;
 	info.word[HT_PERF_PT_CYC_BIT] = HT_PERF_PT_CFG_CYC;
 	info.word[HT_PERF_PT_MAX_NONTURBO] = w->config.cpu.nom_freq;
+	info.word[HT_PERF_PT_MARK] = HT_PERF_PT_MARK_VALUE;
+	info.word[HT_PERF_PT_MARK_FLAGS] = w->config.software ? 1 : 0;
+	if (w->config.backend)
+		memcpy(&info.word[HT_PERF_PT_MARK_NAME], w->config.backend, strnlen(w->config.backend, 15));
 	conv.shift = c->shift;
 	conv.mult = c->mult;
 	conv.zero = c->zero;

@@ -12,7 +12,7 @@ struct ht_reader {
 	const char *name;
 	/* 1 when the first bytes look like this format. */
 	int (*match)(const uint8_t *data, size_t size);
-	/* Fill info and streams; build private state into c->state. */
+	/* Fill info and streams; build private state into c->state.  close is called after a failure too. */
 	int (*open)(struct ht_container *c, const struct ht_container_config *config, struct ht_diag *diag);
 	void (*close)(struct ht_container *c);
 	int (*next)(struct ht_container *c, struct ht_record *rec);
@@ -24,13 +24,22 @@ struct ht_container {
 	const struct ht_reader *reader;
 	void                   *state;
 	char                   *path;
-	const uint8_t          *data;   /* the mapped file; NULL for raw */
+	const uint8_t          *data;   /* the file; for raw the trace bytes */
 	size_t                  size;
+	void                   *mapped; /* data, when it is a mapping of ours */
+	void                   *owned;  /* data, when it is on the heap */
 	struct ht_capture_info  info;
 	struct ht_stream       *streams;
 	uint32_t                n_streams;
 	struct ht_diag          diag;
 };
+
+/*
+ * As ht_container_open(), of a file that is in memory already; `data` is
+ * borrowed until close.  For tests and fuzzing.
+ */
+int ht_container_open_memory(const void *data, size_t size, const struct ht_container_config *config,
+                             struct ht_container **out, struct ht_diag *diag);
 
 extern const struct ht_reader ht_reader_perfdata;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Open a capture: map or read the file, choose the reader by its first bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container/reader.h"
+
+static const struct ht_reader *const readers[] = {
+	&ht_reader_perfdata,
+};
+
+#define N_READERS (sizeof(readers) / sizeof(readers[0]))
+
+static const struct ht_reader *
+choose(const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < N_READERS; i++)
+		if (readers[i]->match(data, size))
+			return readers[i];
+	return NULL;
+}
+
+static int
+fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag *diag)
+{
+	if (!size)
+		return ht_fail(diag, HT_EFORMAT, path, 0, "", "the file is empty; was the recording interrupted?");
+	if (size >= 4 && !memcmp(data, "\177ELF", 4))
+		return ht_fail(diag, HT_EFORMAT, path, 0, "magic",
+		               "is a program or library, not a capture; name the file that was recorded");
+	return ht_fail(diag, HT_EFORMAT, path, 0, "magic",
+	               "is no capture that hwtrace knows; it reads perf.data and raw Intel PT with a map");
+}
+
+/* All of a pipe, as it is: what it holds is needed in more than one order. */
+static int
+read_pipe(struct ht_container *c, int fd, struct ht_diag *diag)
+{
+	size_t cap = 0, n = 0;
+	uint8_t *buf = NULL;
+
+	for (;;) {
+		ssize_t got;
+
+		if (n == cap) {
+			size_t want = cap ? cap * 2 : 1 << 20;
+			uint8_t *wide = realloc(buf, want);
+
+			if (!wide) {
+				free(buf);
+				return ht_fail(diag, HT_ENOMEM, c->path, n, "", "out of memory reading the capture");
+			}
+			buf = wide;
+			cap = want;
+		}
+		got = read(fd, buf + n, cap - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int err = errno;
+
+			free(buf);
+			return ht_fail(diag, HT_EIO, c->path, n, "", "cannot read: %s", strerror(err));
+		}
+		if (!got)
+			break;
+		n += (size_t)got;
+	}
+	c->owned = buf;
+	c->data = buf;
+	c->size = n;
+	return 0;
+}
+
+static int
+load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) < 0)
+		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot read: %s", strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return ht_fail(diag, HT_EUNSUPPORTED, c->path, HT_NO_OFFSET, "",
+		               "is a directory; captures of perf record --threads are not read, record into one file");
+	if (!S_ISREG(st.st_mode))
+		return read_pipe(c, fd, diag);
+	if (st.st_size == 0)
+		return 0;
+	if ((uint64_t)st.st_size > SIZE_MAX)
+		return ht_fail(diag, HT_ELIMIT, c->path, HT_NO_OFFSET, "", "too large for this machine");
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot map: %s", strerror(errno));
+	c->mapped = p;
+	c->data = p;
+	c->size = (size_t)st.st_size;
+	return 0;
+}
+
+static int
+load(struct ht_container *c, const char *path, struct ht_diag *diag)
+{
+	int fd, err;
+
+	if (!strcmp(path, "-"))
+		return load_fd(c, STDIN_FILENO, diag);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		err = errno;
+		return ht_fail(diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, path, HT_NO_OFFSET, "",
+		               "cannot open: %s", strerror(err));
+	}
+	err = load_fd(c, fd, diag);
+	close(fd);
+	return err;
+}
+
+static struct ht_container *
+container_new(const char *path)
+{
+	struct ht_container *c = calloc(1, sizeof(*c));
+
+	if (c && !(c->path = strdup(path))) {
+		free(c);
+		return NULL;
+	}
+	if (c) {
+		c->info.path = c->path;
+		c->info.ret_compression = -1;
+	}
+	return c;
+}
+
+static int
+start(struct ht_container *c, const struct ht_reader *reader, const struct ht_container_config *config,
+      struct ht_diag *diag)
+{
+	if (!reader)
+		return fail_unknown(c->path, c->data, c->size, diag);
+	c->reader = reader;
+	c->info.format = reader->name;
+	return reader->open(c, config, diag);
+}
+
+int
+ht_container_open(const char *path, const struct ht_container_config *config, struct ht_container **out,
+                  struct ht_diag *diag)
+{
+	int raw = config && config->raw.pt;
+	struct ht_container *c = container_new(raw ? config->raw.pt : path);
+	int err;
+
+	if (!c)
+		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
+	err = load(c, c->path, diag);
+	if (!err)
+		err = start(c, raw ? &ht_reader_raw : choose(c->data, c->size), config, diag);
+	if (err) {
+		ht_container_close(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+int
+ht_container_open_memory(const void *data, size_t size, const struct ht_container_config *config,
+                         struct ht_container **out, struct ht_diag *diag)
+{
+	struct ht_container *c = container_new("(memory)");
+	int err;
+
+	if (!c)
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, "", "out of memory");
+	c->data = data;
+	c->size = size;
+	err = start(c, choose(data, size), config, diag);
+	if (err) {
+		ht_container_close(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void
+ht_container_close(struct ht_container *c)
+{
+	if (!c)
+		return;
+	if (c->reader)
+		c->reader->close(c);
+	free(c->streams);
+	if (c->mapped)
+		munmap(c->mapped, c->size);
+	free(c->owned);
+	free(c->path);
+	free(c);
+}
+
+const struct ht_capture_info *
+ht_container_info(const struct ht_container *c)
+{
+	return &c->info;
+}
+
+uint32_t
+ht_container_stream_count(const struct ht_container *c)
+{
+	return c->n_streams;
+}
+
+const struct ht_stream *
+ht_container_stream(const struct ht_container *c, uint32_t i)
+{
+	return i < c->n_streams ? &c->streams[i] : NULL;
+}
+
+int
+ht_container_next(struct ht_container *c, struct ht_record *rec)
+{
+	return c->reader->next(c, rec);
+}
+
+void
+ht_container_rewind(struct ht_container *c)
+{
+	c->reader->rewind(c);
+}
+
+const struct ht_diag *
+ht_container_diag(const struct ht_container *c)
+{
+	return &c->diag;
+}
+
+unsigned
+ht_container_build_id(const struct ht_container *c, const char *path, uint8_t id[HT_BUILD_ID_MAX])
+{
+	return c->reader->build_id ? c->reader->build_id(c, path, id) : 0;
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One walk over all records when the file is opened: the streams with their
+ * chunks, what was lost of them, the clock and the processor.
+ *
+ * AUX records say what the kernel wrote for a stream and whether it had to drop
+ * bytes; AUXTRACE records bring the bytes.  A stream is told by the index in its
+ * AUXTRACE records; AUX records are matched to it by cpu or tid.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "container/perfdata_impl.h"
+
+#define OFFSET_MAX (1ull << 62) /* a stream offset above this is damage */
+
+struct aux {
+	int32_t  pid, tid, cpu;
+	uint64_t offset, size, flags;
+};
+
+struct queue {
+	uint32_t idx;
+	int32_t  cpu, tid;
+	int32_t  pid;
+	uint32_t n_pieces;
+	uint32_t n_cuts;
+	uint64_t end;       /* stream offset behind the last piece */
+	uint8_t  lost_tail; /* bytes are missing behind it */
+};
+
+struct piece {
+	uint32_t        queue;
+	struct ht_chunk chunk;
+};
+
+/* Bytes are missing before offset `at` of a queue. */
+struct cut {
+	uint32_t queue;
+	uint64_t at;
+};
+
+struct index {
+	struct ht_container *c;
+	struct { struct aux *at; size_t n, cap; } aux;
+	struct { struct queue *at; size_t n, cap; } queues;
+	struct { struct piece *at; size_t n, cap; } pieces;
+	struct { struct cut *at; size_t n, cap; } cuts;
+	struct { uint32_t *at; size_t n, cap; } hash; /* over queues by idx: 0 = free, else position + 1 */
+};
+
+/* -- queues ----------------------------------------------------------------------- */
+
+static uint32_t *
+queue_slot(struct index *x, uint32_t idx)
+{
+	uint32_t mask = (uint32_t)x->hash.n - 1, i = (idx * 2654435761u) & mask;
+
+	while (x->hash.at[i] && x->queues.at[x->hash.at[i] - 1].idx != idx)
+		i = (i + 1) & mask;
+	return &x->hash.at[i];
+}
+
+static int
+queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint32_t *out)
+{
+	struct queue *q;
+	uint32_t *slot;
+
+	if (x->queues.n * 2 >= x->hash.n) {
+		size_t n = x->hash.n ? x->hash.n * 2 : 64;
+
+		if (ht_vec_reserve(&x->hash, n) < 0)
+			return -HT_ENOMEM;
+		x->hash.n = n;
+		memset(x->hash.at, 0, n * sizeof(*x->hash.at));
+		for (size_t i = 0; i < x->queues.n; i++)
+			*queue_slot(x, x->queues.at[i].idx) = (uint32_t)i + 1;
+	}
+	slot = queue_slot(x, idx);
+	if (!*slot) {
+		q = ht_vec_push(&x->queues);
+		if (!q)
+			return -HT_ENOMEM;
+		*q = (struct queue){ .idx = idx, .cpu = cpu, .tid = tid, .pid = -1 };
+		*slot = (uint32_t)x->queues.n;
+	}
+	*out = *slot - 1;
+	return 0;
+}
+
+static int
+push_piece(struct index *x, uint32_t queue, struct ht_chunk chunk)
+{
+	struct queue *q = &x->queues.at[queue];
+	struct piece *piece = ht_vec_push(&x->pieces);
+
+	if (!piece)
+		return -HT_ENOMEM;
+	*piece = (struct piece){ queue, chunk };
+	q->n_pieces++;
+	q->end = chunk.stream_offset + chunk.size;
+	return 0;
+}
+
+static int
+add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
+{
+	struct ht_cursor k = ht_cursor_make(raw->at, raw->size);
+	struct ht_chunk chunk = { .size = raw->payload };
+	uint32_t idx, queue, tid, cpu;
+	uint64_t offset;
+
+	ht_cursor_take(&k, 16);
+	offset = ht_cursor_u64(&k);
+	chunk.ref = ht_cursor_u64(&k);
+	idx = ht_cursor_u32(&k);
+	tid = ht_cursor_u32(&k);
+	cpu = ht_cursor_u32(&k);
+	if (k.failed || !raw->mapped)
+		return 0;
+	if (queue_find(x, idx, (int32_t)cpu, (int32_t)tid, &queue) < 0)
+		return -HT_ENOMEM;
+	/* The bytes are behind the record, in the file: the walk has bounded payload. */
+	chunk.data = raw->at + raw->size;
+	chunk.file_offset = raw->offset + raw->size;
+	chunk.lost_before = offset != x->queues.at[queue].end;
+	chunk.stream_offset = offset >= x->queues.at[queue].end && offset < OFFSET_MAX ?
+	                      offset : x->queues.at[queue].end;
+	x->queues.at[queue].lost_tail = raw->payload < raw->payload_said;
+	return push_piece(x, queue, chunk);
+}
+
+static int
+add_aux(struct index *x, const struct ht_perf_raw *raw)
+{
+	struct ht_record rec;
+	struct aux *a;
+
+	if (ht_perfdata_parse(x->c, raw, &rec) <= 0)
+		return 0; /* next() will say so */
+	a = ht_vec_push(&x->aux);
+	if (!a)
+		return -HT_ENOMEM;
+	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags };
+	return 0;
+}
+
+/* -- what AUX records say was lost -------------------------------------------------- */
+
+/* Where AUX records and queues meet: per CPU the cpu, else the tid. */
+struct key {
+	int32_t  who;
+	uint32_t at; /* position in aux or queues */
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->who != y->who)
+		return x->who < y->who ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int
+by_cut(const void *a, const void *b)
+{
+	const struct cut *x = a, *y = b;
+
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* `a` speaks of queue `qi`.  A snapshot's AUX records do not fit the bytes that were taken. */
+static int
+apply_aux(struct index *x, const struct aux *a, uint32_t qi)
+{
+	struct queue *q = &x->queues.at[qi];
+	uint64_t end = a->size < OFFSET_MAX && a->offset < OFFSET_MAX ? a->offset + a->size : 0;
+	struct cut *cut;
+
+	if (q->cpu < 0 && q->pid < 0)
+		q->pid = a->pid;
+	if (a->flags & PERF_AUX_FLAG_OVERWRITE)
+		return 0;
+	if (end > q->end)
+		q->lost_tail = 1;
+	if (!(a->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)))
+		return 0;
+	if (!(a->flags & PERF_AUX_FLAG_TRUNCATED))
+		end = a->offset;
+	if (end >= q->end) {
+		q->lost_tail = 1;
+		return 0;
+	}
+	cut = ht_vec_push(&x->cuts);
+	if (!cut)
+		return -HT_ENOMEM;
+	*cut = (struct cut){ qi, end };
+	q->n_cuts++;
+	return 0;
+}
+
+/* Bytes were written for a stream of which nothing is in the file. */
+static int
+add_lost_queue(struct index *x, const struct aux *a, int per_cpu)
+{
+	struct queue *q;
+
+	if (!a->size)
+		return 0;
+	q = ht_vec_push(&x->queues);
+	if (!q)
+		return -HT_ENOMEM;
+	*q = (struct queue){ .idx = UINT32_MAX, .cpu = per_cpu ? a->cpu : -1, .tid = per_cpu ? -1 : a->tid,
+	                     .pid = per_cpu ? -1 : a->pid, .lost_tail = 1 };
+	return 0;
+}
+
+/* Both lists are sorted by `who`: go through them side by side. */
+static int
+merge_keys(struct index *x, const struct key *aux, const struct key *queues, size_t n_queues, int per_cpu)
+{
+	size_t qi = 0;
+
+	for (size_t i = 0; i < x->aux.n; i++) {
+		const struct aux *a = &x->aux.at[aux[i].at];
+		int32_t who = aux[i].who;
+
+		if (who == -1)
+			continue;
+		while (qi < n_queues && queues[qi].who < who)
+			qi++;
+		if (qi == n_queues || queues[qi].who != who) {
+			if ((i == 0 || aux[i - 1].who != who) && add_lost_queue(x, a, per_cpu) < 0)
+				return -HT_ENOMEM;
+			continue;
+		}
+		for (size_t j = qi; j < n_queues && queues[j].who == who; j++)
+			if (apply_aux(x, a, queues[j].at) < 0)
+				return -HT_ENOMEM;
+	}
+	return 0;
+}
+
+static int
+match_aux(struct index *x)
+{
+	size_t n_queues = x->queues.n;
+	struct key *aux = calloc(x->aux.n + 1, sizeof(*aux)), *queues = calloc(n_queues + 1, sizeof(*queues));
+	int per_cpu = 0, err = -HT_ENOMEM;
+
+	for (size_t i = 0; i < n_queues; i++)
+		per_cpu |= x->queues.at[i].cpu >= 0;
+	for (size_t i = 0; !n_queues && i < x->aux.n; i++)
+		per_cpu |= x->aux.at[i].cpu >= 0;
+	if (aux && queues) {
+		for (size_t i = 0; i < x->aux.n; i++)
+			aux[i] = (struct key){ per_cpu ? x->aux.at[i].cpu : x->aux.at[i].tid, (uint32_t)i };
+		for (size_t i = 0; i < n_queues; i++)
+			queues[i] = (struct key){ per_cpu ? x->queues.at[i].cpu : x->queues.at[i].tid, (uint32_t)i };
+		qsort(aux, x->aux.n, sizeof(*aux), by_key);
+		qsort(queues, n_queues, sizeof(*queues), by_key);
+		err = merge_keys(x, aux, queues, n_queues, per_cpu);
+	}
+	free(aux);
+	free(queues);
+	if (x->cuts.n)
+		qsort(x->cuts.at, x->cuts.n, sizeof(*x->cuts.at), by_cut);
+	x->c->info.per_cpu = per_cpu;
+	return err;
+}
+
+/* -- streams ------------------------------------------------------------------------- */
+
+/* One piece, divided where bytes are missing inside it.  `*cut` goes forward to `end`. */
+static struct ht_chunk *
+put_piece(struct ht_chunk *out, struct ht_chunk piece, const struct cut **cut, const struct cut *end)
+{
+	while (*cut < end && (*cut)->at < piece.stream_offset + piece.size) {
+		uint64_t head = (*cut)->at > piece.stream_offset ? (*cut)->at - piece.stream_offset : 0;
+
+		(*cut)++;
+		if (head) {
+			*out = piece;
+			out->size = head;
+			out++;
+			piece.data += head;
+			piece.size -= head;
+			piece.stream_offset += head;
+			piece.file_offset += head;
+		}
+		piece.lost_before = 1;
+	}
+	*out = piece;
+	return out + 1;
+}
+
+static struct ht_chunk *
+put_tail(struct ht_chunk *out, const struct queue *q)
+{
+	if (!q->lost_tail)
+		return out;
+	*out = (struct ht_chunk){ .stream_offset = q->end, .lost_before = 1, .file_offset = HT_NO_OFFSET };
+	return out + 1;
+}
+
+/* Positions of the pieces, queue by queue, each in file order; NULL: out of memory. */
+static size_t *
+order_pieces(const struct index *x)
+{
+	size_t *order = calloc(x->pieces.n + 1, sizeof(*order));
+	size_t *next = calloc(x->queues.n + 1, sizeof(*next));
+	size_t sum = 0;
+
+	for (size_t i = 0; order && next && i < x->queues.n; i++) {
+		next[i] = sum;
+		sum += x->queues.at[i].n_pieces;
+	}
+	for (size_t i = 0; order && next && i < x->pieces.n; i++)
+		order[next[x->pieces.at[i].queue]++] = i;
+	if (!next) {
+		free(order);
+		order = NULL;
+	}
+	free(next);
+	return order;
+}
+
+static int
+build_streams(struct index *x)
+{
+	struct ht_container *c = x->c;
+	struct ht_perfdata *p = c->state;
+	size_t *order = order_pieces(x), at = 0;
+	const struct cut *cut = x->cuts.at;
+	struct ht_chunk *out;
+
+	p->chunks = calloc(x->pieces.n + x->cuts.n + x->queues.n + 1, sizeof(*p->chunks));
+	c->streams = calloc(x->queues.n + 1, sizeof(*c->streams));
+	if (!order || !p->chunks || !c->streams) {
+		free(order);
+		return -HT_ENOMEM;
+	}
+	out = p->chunks;
+	for (uint32_t i = 0; i < x->queues.n; i++) {
+		const struct queue *q = &x->queues.at[i];
+		const struct cut *last = cut ? cut + q->n_cuts : NULL;
+		struct ht_stream *s = &c->streams[i];
+
+		*s = (struct ht_stream){ .index = i, .source = c->info.source, .pid = q->pid,
+		                         .tid = q->cpu >= 0 ? -1 : q->tid, .cpu = q->cpu, .chunks = out };
+		for (uint32_t n = 0; n < q->n_pieces; n++) {
+			const struct ht_chunk *piece = &x->pieces.at[order[at++]].chunk;
+
+			s->bytes += piece->size;
+			out = put_piece(out, *piece, &cut, last);
+		}
+		cut = last;
+		out = put_tail(out, q);
+		s->n_chunks = (uint32_t)(out - s->chunks);
+	}
+	c->n_streams = (uint32_t)x->queues.n;
+	free(order);
+	return 0;
+}
+
+/* -- clock and processor ---------------------------------------------------------------- */
+
+static uint64_t
+info_word(const struct ht_perfdata *p, unsigned i)
+{
+	return (uint64_t)i * 8 + 16 <= p->aux_info_size ? ht_le(p->aux_info + 8 + i * 8, 8) : 0;
+}
+
+static void
+read_pt_info(struct ht_container *c)
+{
+	const struct ht_perfdata *p = c->state;
+	uint64_t mtc_bits = info_word(p, HT_PERF_PT_MTC_FREQ_BITS);
+	uint64_t noretc = info_word(p, HT_PERF_PT_NORETCOMP_BIT), type = info_word(p, HT_PERF_PT_PMU_TYPE);
+
+	c->info.clock = (struct ht_clock){
+		.valid = info_word(p, HT_PERF_PT_CAP_TIME_ZERO) != 0 && info_word(p, HT_PERF_PT_TIME_MULT) != 0,
+		.shift = (uint16_t)(info_word(p, HT_PERF_PT_TIME_SHIFT) & 63),
+		.mult = (uint32_t)info_word(p, HT_PERF_PT_TIME_MULT),
+		.zero = info_word(p, HT_PERF_PT_TIME_ZERO),
+	};
+	c->info.cpu.tsc_ctc_num = (uint32_t)info_word(p, HT_PERF_PT_TSC_CTC_NUM);
+	c->info.cpu.tsc_ctc_den = (uint32_t)info_word(p, HT_PERF_PT_TSC_CTC_DEN);
+	c->info.cpu.nom_freq = (uint8_t)info_word(p, HT_PERF_PT_MAX_NONTURBO);
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct perf_event_attr *a = &p->events.at[i].attr;
+
+		if (a->type != type)
+			continue;
+		c->info.ret_compression = !(a->config & noretc);
+		if (mtc_bits)
+			c->info.cpu.mtc_freq = (uint8_t)((a->config & mtc_bits) >> __builtin_ctzll(mtc_bits));
+		break;
+	}
+	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_PT_MARK_VALUE) {
+		c->info.software = info_word(p, HT_PERF_PT_MARK_FLAGS) & 1;
+		if (!c->info.backend && p->aux_info_size >= 8 + 8 * HT_PERF_PT_WORDS &&
+		    memchr(p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME, 0, 16))
+			c->info.backend = (const char *)p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME;
+	}
+}
+
+static void
+read_source(struct ht_container *c)
+{
+	static const enum ht_trace_source sources[] = {
+		[HT_PERF_AUXTRACE_TYPE_INTEL_PT] = HT_SOURCE_INTEL_PT,
+		[HT_PERF_AUXTRACE_TYPE_INTEL_BTS] = HT_SOURCE_INTEL_BTS,
+		[HT_PERF_AUXTRACE_TYPE_CS_ETM] = HT_SOURCE_CORESIGHT,
+		[HT_PERF_AUXTRACE_TYPE_ARM_SPE] = HT_SOURCE_ARM_SPE,
+	};
+	const struct ht_perfdata *p = c->state;
+	uint64_t type;
+
+	if (p->aux_info_size >= 8) {
+		type = ht_le(p->aux_info, 4);
+		c->info.source = type && type < sizeof(sources) / sizeof(sources[0]) ? sources[type] : HT_SOURCE_OTHER;
+	}
+	for (size_t i = 0; !p->aux_info && i < p->events.n; i++)
+		if (p->events.at[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			c->info.source = HT_SOURCE_BRANCH_STACK;
+	if (c->info.source == HT_SOURCE_INTEL_PT)
+		read_pt_info(c);
+	if (c->info.arch == HT_ARCH_UNKNOWN &&
+	    (c->info.source == HT_SOURCE_INTEL_PT || c->info.source == HT_SOURCE_INTEL_BTS))
+		c->info.arch = HT_ARCH_X86_64;
+}
+
+static void
+read_time_conv(struct ht_container *c, const struct ht_perf_raw *raw)
+{
+	if (raw->size < 8 + 48 || c->info.clock.valid || !ht_le(raw->at + 16, 4))
+		return;
+	c->info.clock = (struct ht_clock){
+		.valid = raw->at[48] != 0,
+		.shift = (uint16_t)(ht_le(raw->at + 8, 8) & 63),
+		.mult = (uint32_t)ht_le(raw->at + 16, 8),
+		.zero = ht_le(raw->at + 24, 8),
+	};
+}
+
+/* -- the walk ----------------------------------------------------------------------------- */
+
+/* Records that carry in a pipe what a file has in its header. */
+static int
+pipe_record(struct ht_container *c, const struct ht_perf_raw *raw)
+{
+	uint32_t size;
+
+	switch (raw->type) {
+	case HT_PERF_HEADER_ATTR:
+		if (raw->size < 8 + PERF_ATTR_SIZE_VER0)
+			return 0;
+		size = (uint32_t)ht_le(raw->at + 12, 4);
+		if (size < PERF_ATTR_SIZE_VER0 || size > raw->size - 8)
+			size = PERF_ATTR_SIZE_VER0;
+		if (ht_perfdata_attr(c, raw->at + 8, size, raw->at + 8 + size, raw->size - 8 - size) < 0)
+			return -HT_ENOMEM;
+		ht_perfdata_layouts(c);
+		return 0;
+	case HT_PERF_HEADER_FEATURE:
+		if (raw->size > 16 && raw->mapped && ht_le(raw->at + 8, 8) < HT_PERF_FEAT_COUNT)
+			ht_perfdata_feature(c, (unsigned)ht_le(raw->at + 8, 8), raw->at + 16, raw->size - 16);
+		return 0;
+	case HT_PERF_HEADER_BUILD_ID:
+		return raw->mapped && raw->size > 36 ? ht_perfdata_add_build_id(c, raw->at, raw->size, 36) : 0;
+	default:
+		return 0;
+	}
+}
+
+static int
+index_record(struct index *x, const struct ht_perf_raw *raw)
+{
+	struct ht_perfdata *p = x->c->state;
+
+	switch (raw->type) {
+	case PERF_RECORD_AUX:
+		return add_aux(x, raw);
+	case HT_PERF_AUXTRACE:
+		return add_auxtrace(x, raw);
+	case HT_PERF_AUXTRACE_INFO:
+		if (raw->mapped && !p->aux_info) {
+			p->aux_info = raw->at + 8;
+			p->aux_info_size = raw->size - 8;
+		}
+		return 0;
+	case HT_PERF_TIME_CONV:
+		read_time_conv(x->c, raw);
+		return 0;
+	default:
+		return p->pipe ? pipe_record(x->c, raw) : 0;
+	}
+}
+
+int
+ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
+{
+	struct index x = { .c = c };
+	struct ht_perf_walk walk;
+	struct ht_perf_raw raw;
+	int rc, err = 0;
+
+	ht_perf_walk_init(&walk, c->state);
+	/* A damaged record is no reason to refuse what came before it; next() reports it. */
+	while (!err && (rc = ht_perf_walk_next(c, &walk, &raw, NULL)) != 0)
+		if (rc > 0)
+			err = index_record(&x, &raw);
+	if (walk.cut) {
+		c->info.truncated = 1;
+		c->info.truncated_at = walk.cut_at;
+	}
+	ht_perf_walk_fini(&walk);
+	read_source(c);
+	if (!err)
+		err = match_aux(&x);
+	if (!err)
+		err = build_streams(&x);
+	ht_vec_free(&x.aux);
+	ht_vec_free(&x.queues);
+	ht_vec_free(&x.pieces);
+	ht_vec_free(&x.cuts);
+	ht_vec_free(&x.hash);
+	return err ? ht_fail(diag, HT_ENOMEM, c->path, HT_NO_OFFSET, "", "out of memory for the index") : 0;
+}
