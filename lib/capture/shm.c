@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +54,31 @@ fill_header(struct ht_shm_header *h, const struct ht_shm_config *config, uint64_
 	h->magic = HT_SHM_MAGIC;
 }
 
+/*
+ * The limit on the size of files counts for memory files too: it is raised for
+ * the moment that ours is made.
+ */
+static int
+set_size(int fd, uint64_t bytes)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	struct rlimit limit, more;
+	int rc, err;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= bytes)
+		return ftruncate(fd, (off_t)bytes);
+	more = (struct rlimit){ limit.rlim_max < bytes ? bytes : limit.rlim_max,
+	                        limit.rlim_max < bytes ? bytes : limit.rlim_max };
+	sigaction(SIGXFSZ, &ignore, &old);
+	setrlimit(RLIMIT_FSIZE, &more);
+	rc = ftruncate(fd, (off_t)bytes);
+	err = errno;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	sigaction(SIGXFSZ, &old, NULL);
+	errno = err;
+	return rc;
+}
+
 /* A memory file and its name that other processes can open; returns the descriptor or -1. */
 static int
 memory_file(char *path, size_t size, uint64_t bytes)
@@ -61,7 +88,7 @@ memory_file(char *path, size_t size, uint64_t bytes)
 	if (fd < 0)
 		return -1;
 	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
-	if (fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t)bytes) < 0 || access(path, R_OK | W_OK) < 0) {
+	if (fchmod(fd, 0600) < 0 || set_size(fd, bytes) < 0 || access(path, R_OK | W_OK) < 0) {
 		int saved = errno;
 
 		close(fd);
@@ -91,7 +118,8 @@ ht_shm_create(const struct ht_shm_config *config, struct ht_shm *out, struct ht_
 	out->fd = memory_file(out->path, sizeof(out->path), total);
 	if (out->fd < 0)
 		return ht_fail(diag, HT_EIO, out->path, HT_NO_OFFSET, NULL,
-		               "cannot create the memory shared with the traced program: %s", strerror(errno));
+		               "cannot create the memory shared with the traced program: %s%s", strerror(errno),
+		               errno == EFBIG ? "; raise the limit that ulimit -f shows" : "");
 	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
 	if (map == MAP_FAILED) {
 		close(out->fd);

@@ -12,6 +12,8 @@ if ! "$hwtrace" list | grep -q '^qemu *yes'; then
 	exit 0
 fi
 rec() { "$hwtrace" record --backend qemu -o out.data "$@"; }
+# A complete file; `hwtrace info` reads all of it.
+complete() { "$hwtrace" info "$1"; }
 
 # -- status and streams -----------------------------------------------------
 # status NAME WANT COMMAND...: record COMMAND; the exit status is WANT
@@ -32,7 +34,7 @@ says closing-line 'hwtrace record: backend qemu, 1 process, 1 thread, [1-9][0-9]
 # The shell's own 128 + N: record dies of the signal that killed the program.
 for s in 9 11 15 6; do
 	status "killed-by-$s" $((128 + s)) sh -c "kill -$s \$\$"
-	check "complete-after-$s" "$hwtrace" info out.data
+	check "complete-after-$s" complete out.data
 done
 python3 - "$hwtrace" <<'PY' && pass dies-of-the-same-signal || fail dies-of-the-same-signal
 import subprocess, sys
@@ -96,12 +98,12 @@ cp perf.data before
 same failure-leaves-file before perf.data
 [ "$(stat -c %a perf.data)" = 600 ] && pass file-mode || fail file-mode "$(stat -c %a perf.data)"
 # 64 blocks of 512 bytes, and a trace that is longer
-(ulimit -f 64; "$hwtrace" record -o full.data sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 5' 2>err.txt)
+(ulimit -S -f 64; "$hwtrace" record -o full.data sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 5' 2>err.txt)
 _rc=$?
 [ $_rc -eq 125 ] && pass disk-full-status || fail disk-full-status "status $_rc: $(cat err.txt)"
 says disk-full-text 'full.data: offset 0x[0-9a-f]*: cannot write' err.txt
 says disk-full-runs-on 'the program runs on' err.txt
-check disk-full-readable "$hwtrace" info full.data
+check disk-full-readable complete full.data
 
 # -- processes and threads ----------------------------------------------------------
 status children 3 sh -c 'for i in 1 2 3 4 5; do /bin/true; done; (exit 2); /bin/echo x | /bin/cat; exit 3'
@@ -112,7 +114,7 @@ says no-inherit-counted 'backend qemu, 1 process, 1 thread' err.txt
 # -- signals ------------------------------------------------------------------------
 # Sent to record: passed on.  SIGINT is ignored by what a script runs in the background.
 mkfifo in
-rec "$listener" <in >out.txt 2>err.txt &
+"$hwtrace" record --backend qemu -o out.data "$listener" <in >out.txt 2>err.txt &
 pid=$!
 exec 3>in
 wait_for() { # TEXT FILE
@@ -135,7 +137,7 @@ wait $pid
 
 # kill -9 of record: the program runs on by itself, to its own end.
 mkfifo in2
-rec "$listener" <in2 >out.txt 2>err.txt &
+"$hwtrace" record --backend qemu -o out.data "$listener" <in2 >out.txt 2>err.txt &
 pid=$!
 exec 3>in2
 wait_for ready out.txt
@@ -146,7 +148,7 @@ while [ $i -lt 2000 ]; do echo "$i" >&3; i=$((i + 1)); done
 echo end >&3
 exec 3>&-
 if wait_for 'line 1999' out.txt; then pass outlives-record; else fail outlives-record "$(tail -n 3 out.txt)"; fi
-check interrupted-file "$hwtrace" info out.data
+check interrupted-file complete out.data
 
 # -- on a terminal ------------------------------------------------------------------
 # talk NAME STATUS COMMAND... <SCRIPT
@@ -163,7 +165,7 @@ expect ready
 send \x03
 expect bytes lost, int.data
 TALK
-check ctrl-c-complete "$hwtrace" info int.data
+check ctrl-c-complete complete int.data
 talk ctrl-c-caught 4 "$hwtrace" record -o int.data "$listener" <<'TALK'
 expect ready
 send \x03
