@@ -54,6 +54,8 @@ struct ht_script_config {
 	int         nanoseconds; /* time with nine places instead of six */
 	const char *const *dsos; /* only samples in these files (base name or path), NULL-terminated; NULL = all */
 	int         gaps;        /* a line for each gap */
+	unsigned    event_width; /* of the event column */
+	int         branch_addr; /* the target is shown for branches only */
 };
 
 struct ht_script;

@@ -64,9 +64,9 @@ static const char *
 kind_name(unsigned kind)
 {
 	static const char *const names[] = {
-		[HT_SAMPLE_INSN] = "instructions",
-		[HT_SAMPLE_BRANCH] = "branches",
-		[HT_SAMPLE_TX] = "transactions",
+		[HT_SAMPLE_INSN] = "instructions:u",
+		[HT_SAMPLE_BRANCH] = "branches:u",
+		[HT_SAMPLE_TX] = "transactions:u",
 		[HT_SAMPLE_PTW] = "ptwrite",
 		[HT_SAMPLE_GAP] = "gap",
 	};
@@ -164,7 +164,7 @@ put_prefix(struct ht_script *s, const struct ht_sample *x, const struct ht_lane 
 			ht_text_char(s->out, ' ');
 		}
 		if (s->config.fields & HT_FIELD_EVENT) {
-			put_padded(s->out, kind_name(x->kind), 12);
+			put_padded(s->out, kind_name(x->kind), s->config.event_width);
 			ht_text_put(s->out, ": ", 2);
 		}
 	}
@@ -213,9 +213,9 @@ put_sample(struct ht_script *s, const struct ht_sample *x, const struct ht_lane 
 	put_prefix(s, x, lane);
 	if (f & HT_FIELD_FLAGS)
 		put_flags(s, x->flags);
-	/* An instruction's target stands in front, a branch's behind. */
-	if (f & HT_FIELD_ADDR && !branch)
-		put_address(s, lane, space, x->addr);
+	/* An instruction's target stands in front and bare, a branch's behind. */
+	if (f & HT_FIELD_ADDR && !branch && !s->config.branch_addr)
+		ht_text_hex16(t, x->addr);
 	if (f & HT_FIELD_IP) {
 		ht_text_char(t, ' ');
 		put_address(s, lane, space, x->ip);

@@ -145,7 +145,7 @@ script_json_sample(struct ht_script *s, const struct ht_sample *x, const struct 
 		json_flags(t, x->flags);
 	if (f & HT_FIELD_IP)
 		json_place(s, lane, space, 0, x->ip);
-	if (f & HT_FIELD_ADDR && (x->addr || x->kind == HT_SAMPLE_BRANCH))
+	if (f & HT_FIELD_ADDR && (x->kind == HT_SAMPLE_BRANCH || (x->addr && !s->config.branch_addr)))
 		json_place(s, lane, space, 1, x->addr);
 	if (f & HT_FIELD_INSNLEN)
 		json_number(t, "insnlen", x->size);
