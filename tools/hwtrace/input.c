@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "input.h"
+
+static int
+usage_error(const char *text)
+{
+	fprintf(stderr, "hwtrace: %s\n", text);
+	return EXIT_USAGE;
+}
+
+/* The parts of a raw capture make sense together only. */
+static int
+check_raw(const struct input_opts *o, const char *operand)
+{
+	if (!o->pt) {
+		if (o->pages || o->map || o->elf)
+			return usage_error("--pages, --map and --elf belong to a raw capture: name its "
+			                   "trace bytes with --pt");
+		return EXIT_OK;
+	}
+	if (o->file || operand)
+		return usage_error("a raw capture (--pt) and a capture file exclude each other");
+	if (!o->pages != !o->map)
+		return usage_error("--pages and --map go together: the map says where the pages lie");
+	if (o->elf) {
+		const char *at = strrchr(o->elf, '@');
+
+		if (!at || at == o->elf || !at[1])
+			return usage_error("--elf takes FILE@BASE, for example --elf ./prog@0x400000");
+	}
+	return EXIT_OK;
+}
+
+static int
+check_engine(const char *name)
+{
+	const char *e;
+
+	if (!name)
+		return EXIT_OK;
+	for (uint32_t i = 0; (e = ht_engine_name(i)); i++)
+		if (!strcmp(e, name))
+			return EXIT_OK;
+	fprintf(stderr, "hwtrace: no engine named '%s'; this build has:", name);
+	for (uint32_t i = 0; (e = ht_engine_name(i)); i++)
+		fprintf(stderr, " %s", e);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+/* Errors that a person meets daily get a hint that the library cannot know. */
+static int
+open_failed(const char *path, const struct ht_diag *diag)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") && stat(path, &st) < 0 && errno == ENOENT)
+		return tool_error("%s: no such file; make one with 'hwtrace record -o %s -- PROGRAM', "
+		                  "or name another with -i", path, path);
+	return tool_fail(diag);
+}
+
+int
+input_open_container(struct input *in, const struct input_opts *o, const char *operand)
+{
+	struct ht_container_config config = { .size = sizeof(config) };
+	struct ht_diag diag = { 0 };
+	int status;
+
+	memset(in, 0, sizeof(*in));
+	if (o->file && operand)
+		return usage_error("name one capture: either as operand or with -i");
+	if ((status = check_raw(o, operand)) || (status = check_engine(o->engine)))
+		return status;
+	config.raw = (struct ht_raw_config){
+		.pt = o->pt, .pages = o->pages, .map = o->map, .elf = o->elf
+	};
+	in->engine = o->engine;
+	in->path = o->pt ? o->pt : operand ? operand : o->file ? o->file : INPUT_DEFAULT;
+	if (ht_container_open(in->path, &config, &in->container, &diag) < 0)
+		return o->pt ? tool_fail(&diag) : open_failed(in->path, &diag);
+	in->info = ht_container_info(in->container);
+	if (in->info->software)
+		fprintf(stderr, "hwtrace: %s: recorded by the software trace unit: branches exact, times emulated\n",
+		        in->path);
+	if (in->info->truncated)
+		tool_warn("%s: the file ends early, at byte %llu: read up to there", in->path,
+		          (unsigned long long)in->info->truncated_at);
+	return EXIT_OK;
+}
+
+int
+input_open(struct input *in, const struct input_opts *o, const char *operand)
+{
+	struct ht_session_config config = {
+		.size = sizeof(config),
+		.symfs = o->symfs,
+		.ignore_build_id = o->ignore_build_id,
+	};
+	struct ht_diag diag = { 0 };
+	int status = input_open_container(in, o, operand);
+
+	if (status)
+		return status;
+	if (ht_session_open(in->container, &config, &in->session, &diag) < 0)
+		return tool_fail(&diag);
+	return EXIT_OK;
+}
+
+void
+input_close(struct input *in)
+{
+	ht_session_close(in->session);
+	ht_container_close(in->container);
+	in->session = NULL;
+	in->container = NULL;
+}
+
+const char *
+input_operand(const struct command *cmd, int argc, char **argv, int first, int *status)
+{
+	*status = EXIT_OK;
+	if (argc - first > 1) {
+		fprintf(stderr, "hwtrace %s: one capture at a time, '%s' is too many\n", cmd->name,
+		        argv[first + 1]);
+		*status = EXIT_USAGE;
+		return NULL;
+	}
+	return first < argc ? argv[first] : NULL;
+}
