@@ -15,6 +15,9 @@
 	X(record) \
 	X(list) \
 	X(check) \
+	X(script) \
+	X(packets) \
+	X(info) \
 	X(completion)
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hwtrace info: what a capture holds, and what it lacks. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "info.h"
+#include "progress.h"
+
+extern const struct command command_info;
+
+struct info_opts {
+	struct input_opts input;
+	int maps, decode, losses, json, fail_on_loss;
+};
+
+#define AT(field) offsetof(struct info_opts, field)
+
+static const struct opt info_options[] = {
+	INPUT_OPTS(struct info_opts, input),
+	{ 0, "maps", NULL, OPT_FLAG, AT(maps), "list every mapping" },
+	{ 0, "decode", NULL, OPT_FLAG, AT(decode), "decode, and count bytes, instructions and branches" },
+	{ 0, "losses", NULL, OPT_FLAG, AT(losses), "decode, and list every place where something is missing" },
+	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object" },
+	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss),
+	  "decode, and exit with status 65 when something was lost" },
+	OPT_END
+};
+
+const char *
+info_source_name(enum ht_trace_source source)
+{
+	static const char *const names[] = {
+		[HT_SOURCE_NONE] = "no trace", [HT_SOURCE_INTEL_PT] = "Intel PT",
+		[HT_SOURCE_INTEL_BTS] = "Intel BTS", [HT_SOURCE_CORESIGHT] = "CoreSight",
+		[HT_SOURCE_ARM_SPE] = "Arm SPE", [HT_SOURCE_BRANCH_STACK] = "branch stacks",
+		[HT_SOURCE_OTHER] = "other",
+	};
+
+	return (size_t)source < sizeof(names) / sizeof(*names) ? names[source] : "other";
+}
+
+const char *
+info_arch_name(enum ht_arch arch)
+{
+	static const char *const names[] = {
+		[HT_ARCH_UNKNOWN] = "unknown", [HT_ARCH_X86_64] = "x86-64", [HT_ARCH_X86_32] = "i386",
+		[HT_ARCH_AARCH64] = "AArch64", [HT_ARCH_ARM] = "Arm",
+	};
+
+	return (size_t)arch < sizeof(names) / sizeof(*names) ? names[arch] : "unknown";
+}
+
+const char *
+info_record_name(unsigned kind)
+{
+	static const char *const names[HT_REC_KIND_COUNT] = {
+		[HT_REC_OTHER] = "other", [HT_REC_MMAP] = "mmap", [HT_REC_MUNMAP] = "munmap",
+		[HT_REC_COMM] = "comm", [HT_REC_FORK] = "fork", [HT_REC_EXIT] = "exit",
+		[HT_REC_SWITCH] = "switch", [HT_REC_ITRACE_START] = "itrace_start", [HT_REC_AUX] = "aux",
+		[HT_REC_LOST] = "lost", [HT_REC_CODE] = "code", [HT_REC_SAMPLE] = "sample",
+	};
+
+	return kind < HT_REC_KIND_COUNT && names[kind] ? names[kind] : "other";
+}
+
+const char *
+info_module_state(enum ht_module_state state)
+{
+	switch (state) {
+	case HT_MODULE_FOUND: return "found";
+	case HT_MODULE_MISSING: return "missing";
+	case HT_MODULE_CHANGED: return "changed";
+	case HT_MODULE_MEMORY: return "memory";
+	default: return "untried";
+	}
+}
+
+const char *
+info_build_id(const uint8_t *id, unsigned size, char *buf)
+{
+	for (unsigned i = 0; i < size && i < HT_BUILD_ID_MAX; i++)
+		memcpy(buf + 2 * i, ht_text_hex_pairs[id[i]], 2);
+	buf[2 * (size < HT_BUILD_ID_MAX ? size : HT_BUILD_ID_MAX)] = 0;
+	return buf;
+}
+
+static int
+count_records(struct info_report *r)
+{
+	struct ht_record rec;
+	int err;
+
+	ht_container_rewind(r->in->container);
+	while ((err = ht_container_next(r->in->container, &rec)) != 0) {
+		if (err < 0)
+			r->damaged++;
+		else if (rec.kind < HT_REC_KIND_COUNT)
+			r->records[rec.kind]++;
+	}
+	return 0;
+}
+
+static int
+keep_gap(struct info_report *r, const struct ht_gap *gap)
+{
+	struct ht_gap *at;
+
+	loss_add(&r->loss, gap);
+	if (!r->with_losses)
+		return 0;
+	at = realloc(r->gaps, (r->n_gaps + 1) * sizeof(*at));
+	if (!at)
+		return -1;
+	r->gaps = at;
+	at[r->n_gaps] = *gap;
+	at[r->n_gaps].why = strdup(gap->why ? gap->why : "");
+	return at[r->n_gaps++].why ? 0 : -1;
+}
+
+static int
+decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64_t before)
+{
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = r->in->engine };
+	static struct ht_event ev[HT_BATCH];
+	struct ht_decoder *d = NULL;
+	struct ht_diag diag = { 0 };
+	int n, status = EXIT_OK;
+
+	if (ht_decoder_new(r->in->session, stream, &config, &d, &diag) < 0)
+		return tool_fail(&diag);
+	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0) {
+		for (int i = 0; i < n; i++) {
+			const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;
+
+			if (g && keep_gap(r, g) < 0)
+				n = -HT_ENOMEM;
+		}
+		if (n < 0)
+			break;
+		progress_at(p, before + ht_decoder_stats(d)->bytes_decoded);
+	}
+	if (n == -HT_ENOMEM)
+		status = tool_error("out of memory");
+	else if (n < 0)
+		status = tool_fail(ht_decoder_diag(d));
+	r->figures[stream].stats = *ht_decoder_stats(d);
+	r->figures[stream].engine = ht_decoder_stats(d)->engine;
+	ht_decoder_free(d);
+	return status;
+}
+
+static int
+decode_all(struct info_report *r)
+{
+	uint32_t n = ht_container_stream_count(r->in->container);
+	struct progress p;
+	uint64_t total = 0, before = 0;
+	int status = EXIT_OK;
+
+	r->figures = calloc(n + 1, sizeof(*r->figures));
+	if (!r->figures)
+		return tool_error("out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		total += ht_container_stream(r->in->container, i)->bytes;
+	progress_start(&p, "decoding", total);
+	for (uint32_t i = 0; i < n && !status; i++) {
+		status = decode_stream(r, i, &p, before);
+		before += ht_container_stream(r->in->container, i)->bytes;
+	}
+	progress_end(&p);
+	return status;
+}
+
+static void
+report_free(struct info_report *r)
+{
+	for (size_t i = 0; i < r->n_gaps; i++)
+		free((char *)r->gaps[i].why);
+	free(r->gaps);
+	free(r->figures);
+}
+
+static int
+write_report(const struct info_report *r, int json)
+{
+	struct ht_text t;
+	int status = EXIT_OK;
+
+	if (ht_text_init(&t, STDOUT_FILENO) < 0)
+		return tool_error("out of memory");
+	if (json)
+		info_write_json(r, &t);
+	else
+		info_write_text(r, &t);
+	ht_text_flush(&t);
+	if (t.error && t.error != EPIPE)
+		status = tool_error("standard output: %s", strerror(t.error));
+	ht_text_fini(&t);
+	return status;
+}
+
+static int
+run_info(int argc, char **argv)
+{
+	struct info_opts opts = { .maps = 0 };
+	struct input in = { 0 };
+	struct info_report r = { .in = &in };
+	const char *operand;
+	int first = opts_parse_mixed(&command_info, argc, argv, &opts), status, decode;
+
+	if (first < 0)
+		return first == -2 ? EXIT_OK : EXIT_USAGE;
+	decode = opts.decode || opts.losses || opts.fail_on_loss;
+	r.with_maps = opts.maps;
+	r.with_losses = opts.losses;
+	operand = input_operand(&command_info, argc, argv, first, &status);
+	if (!status)
+		status = input_open(&in, &opts.input, operand);
+	if (!status)
+		status = count_records(&r);
+	if (!status && decode)
+		status = decode_all(&r);
+	if (!status)
+		status = write_report(&r, opts.json);
+	if (!status && decode)
+		status = loss_report(&r.loss, in.info, opts.fail_on_loss);
+	report_free(&r);
+	input_close(&in);
+	return status;
+}
+
+const struct command command_info = {
+	.name = "info",
+	.args = "[FILE]",
+	.summary = "Tell what a capture holds, and what it lacks",
+	.opts = info_options,
+	.run = run_info,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "info.h"
+
+typedef unsigned long long ull;
+
+static void line(struct ht_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+line(struct ht_text *t, const char *fmt, ...)
+{
+	char buf[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	va_end(ap);
+	ht_text_str(t, buf);
+	ht_text_str(t, "\n");
+}
+
+static void
+field(struct ht_text *t, const char *name, const char *value)
+{
+	if (value && value[0])
+		line(t, "%-11s %s", name, value);
+}
+
+static void
+write_head(const struct info_report *r, struct ht_text *t)
+{
+	const struct ht_capture_info *c = r->in->info;
+	char buf[256];
+
+	field(t, "capture:", r->in->path);
+	field(t, "format:", c->format);
+	line(t, "%-11s %s, %s, one stream a %s", "trace:", info_source_name(c->source), info_arch_name(c->arch),
+	     c->per_cpu ? "CPU" : "thread");
+	if (c->software)
+		line(t, "%-11s by the software trace unit (%s): branches exact, times emulated", "recorded:",
+		     c->backend ? c->backend : "unnamed");
+	field(t, "command:", c->cmdline);
+	field(t, "host:", c->hostname);
+	field(t, "system:", c->os_release);
+	field(t, "cpuid:", c->cpuid);
+	if (c->clock.valid)
+		snprintf(buf, sizeof(buf), "ns = zero %llu + ticks * %u >> %u", (ull)c->clock.zero, c->clock.mult,
+		         c->clock.shift);
+	else
+		snprintf(buf, sizeof(buf), "none: times are ticks");
+	field(t, "clock:", buf);
+	line(t, "%-11s %s", "returns:",
+	     c->ret_compression > 0 ? "compressed" : c->ret_compression == 0 ? "not compressed"
+	                                                                      : "compression not known");
+	if (c->truncated)
+		line(t, "%-11s the file ends early, at byte %llu", "cut:", (ull)c->truncated_at);
+	if (r->damaged)
+		line(t, "%-11s %llu sideband records", "damaged:", (ull)r->damaged);
+}
+
+static void
+write_records(const struct info_report *r, struct ht_text *t)
+{
+	char buf[512];
+	size_t used = 0;
+
+	for (unsigned k = 0; k < HT_REC_KIND_COUNT; k++)
+		if (r->records[k])
+			used += (size_t)snprintf(buf + used, sizeof(buf) - used, "%s%s %llu", used ? ", " : "",
+			                         info_record_name(k), (ull)r->records[k]);
+	line(t, "%-11s %s", "records:", used ? buf : "none");
+}
+
+static void
+write_streams(const struct info_report *r, struct ht_text *t)
+{
+	uint32_t n = ht_container_stream_count(r->in->container);
+
+	line(t, "\nstreams: %u", n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ht_stream *s = ht_container_stream(r->in->container, i);
+		const struct stream_figures *f = r->figures ? &r->figures[i] : NULL;
+		char who[64];
+
+		if (s->cpu >= 0)
+			snprintf(who, sizeof(who), "cpu %d", s->cpu);
+		else
+			snprintf(who, sizeof(who), "pid %d tid %d", s->pid, s->tid);
+		line(t, "  %-4u %-26s %12llu bytes in %u chunks", i, who, (ull)s->bytes, s->n_chunks);
+		if (f)
+			line(t, "       by %s: %llu bytes decoded, %llu skipped, %llu instructions, %llu branches, "
+			     "%llu gaps", f->engine ? f->engine : "no engine", (ull)f->stats.bytes_decoded,
+			     (ull)f->stats.bytes_skipped, (ull)f->stats.instructions, (ull)f->stats.branches,
+			     (ull)f->stats.gaps);
+	}
+}
+
+static void
+write_threads(const struct info_report *r, struct ht_text *t)
+{
+	uint32_t n = ht_session_thread_count(r->in->session);
+
+	line(t, "\nthreads: %u", n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ht_thread *th = ht_session_thread(r->in->session, i);
+
+		line(t, "  pid %-7d tid %-7d %s", th->pid, th->tid, th->comm);
+	}
+}
+
+static void
+write_modules(const struct info_report *r, struct ht_text *t)
+{
+	uint32_t n = ht_session_module_count(r->in->session);
+
+	line(t, "\nfiles: %u", n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ht_module_info *m = ht_module_info(ht_session_module(r->in->session, i));
+		char id[2 * HT_BUILD_ID_MAX + 1];
+
+		line(t, "  %-8s %s%s%s", info_module_state(m->state), m->path, m->build_id_size ? "  build-id " : "",
+		     info_build_id(m->build_id, m->build_id_size, id));
+		if (m->found_path && strcmp(m->found_path, m->path))
+			line(t, "           at %s", m->found_path);
+		if (m->why)
+			line(t, "           %s", m->why);
+	}
+}
+
+static void
+write_maps(const struct info_report *r, struct ht_text *t)
+{
+	struct ht_container *c = r->in->container;
+	struct ht_record rec;
+	int err;
+
+	line(t, "\nmappings:");
+	ht_container_rewind(c);
+	while ((err = ht_container_next(c, &rec)) != 0) {
+		if (err < 0)
+			continue;
+		if (rec.kind == HT_REC_MMAP)
+			line(t, "  %llu pid %d %llx-%llx pgoff %llx %s%s%s%s", (ull)rec.time, rec.pid,
+			     (ull)rec.u.map.addr, (ull)(rec.u.map.addr + rec.u.map.len), (ull)rec.u.map.pgoff,
+			     rec.u.map.flags & HT_MAP_EXEC ? "x" : "-", rec.u.map.flags & HT_MAP_WRITE ? "w" : "-",
+			     rec.u.map.flags & HT_MAP_SHARED ? "s " : "p ", rec.u.map.path ? rec.u.map.path : "");
+		else if (rec.kind == HT_REC_MUNMAP)
+			line(t, "  %llu pid %d %llx-%llx unmapped", (ull)rec.time, rec.pid, (ull)rec.u.unmap.addr,
+			     (ull)(rec.u.unmap.addr + rec.u.unmap.len));
+	}
+}
+
+static void
+write_losses(const struct info_report *r, struct ht_text *t)
+{
+	line(t, "\nlosses: %llu", (ull)r->n_gaps);
+	for (size_t i = 0; i < r->n_gaps; i++) {
+		const struct ht_gap *g = &r->gaps[i];
+
+		line(t, "  stream %u offset 0x%llx: %s, %llu bytes, after 0x%llx%s%s", g->stream, (ull)g->offset,
+		     ht_gap_kind_name(g->kind), (ull)g->bytes, (ull)g->ip, g->why[0] ? ": " : "", g->why);
+	}
+}
+
+void
+info_write_text(const struct info_report *r, struct ht_text *t)
+{
+	write_head(r, t);
+	write_records(r, t);
+	write_streams(r, t);
+	write_threads(r, t);
+	write_modules(r, t);
+	if (r->with_maps)
+		write_maps(r, t);
+	if (r->with_losses)
+		write_losses(r, t);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hwtrace script: the trace as lines of text, in perf's words. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hwtrace/script.h>
+
+#include "input.h"
+#include "itrace.h"
+#include "loss.h"
+#include "progress.h"
+
+extern const struct command command_script;
+
+struct script_opts {
+	struct input_opts input;
+	const char *itrace, *fields, *tids, *pids, *cpus, *time;
+	struct opt_list comms, dsos;
+	int call_trace, json, ns, fail_on_loss;
+};
+
+#define AT(field) offsetof(struct script_opts, field)
+
+static const struct opt script_options[] = {
+	INPUT_OPTS(struct script_opts, input),
+	{ 0, "itrace", "LETTERS", OPT_STRING, AT(itrace), ITRACE_HELP },
+	{ 'F', "fields", "LIST", OPT_STRING, AT(fields),
+	  "columns: comm,tid,pid,cpu,time,event,period,flags,ip,sym,symoff,dso,addr,insn,insnlen,disasm; "
+	  "+x adds to the usual ones, -x takes away" },
+	{ 0, "tid", "LIST", OPT_STRING, AT(tids), "only these threads" },
+	{ 0, "pid", "LIST", OPT_STRING, AT(pids), "only these processes" },
+	{ 0, "comm", "NAME", OPT_LIST, AT(comms), "only threads of this name; may be given again" },
+	{ 'C', "cpu", "LIST", OPT_STRING, AT(cpus), "only these CPUs" },
+	{ 0, "dso", "FILE", OPT_LIST, AT(dsos), "only what runs in this file; may be given again" },
+	{ 0, "time", "A,B", OPT_STRING, AT(time), "only from second A to second B" },
+	{ 0, "call-trace", NULL, OPT_FLAG, AT(call_trace), "calls alone, indented by depth" },
+	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object a line" },
+	{ 0, "ns", NULL, OPT_FLAG, AT(ns), "times with nine decimals" },
+	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss), "exit with status 65 when something was lost" },
+	OPT_END
+};
+
+#define FIELDS_USUAL (HT_FIELD_COMM | HT_FIELD_TID | HT_FIELD_TIME | HT_FIELD_PERIOD | HT_FIELD_EVENT | \
+                      HT_FIELD_IP | HT_FIELD_SYM | HT_FIELD_SYMOFF | HT_FIELD_DSO | HT_FIELD_ADDR)
+#define FIELDS_CALLS (HT_FIELD_COMM | HT_FIELD_TID | HT_FIELD_TIME | HT_FIELD_SYM | HT_FIELD_DSO)
+#define FIELDS_JSON  (FIELDS_USUAL | HT_FIELD_PID | HT_FIELD_CPU | HT_FIELD_FLAGS)
+
+/* perf makes the event column as wide as the longest name: intel_pt//u, else instructions:u. */
+#define EVENT_WIDTH_MIN 11
+#define EVENT_WIDTH_MAX 14
+
+/* All that a run needs, in one place so that it is freed in one place. */
+struct job {
+	struct script_opts   opts;
+	struct itrace        itrace;
+	struct id_list       tids, pids, cpus;
+	uint64_t             from, to;   /* ticks */
+	uint32_t             fields;
+	struct input         in;
+	struct loss          loss;
+	struct ht_text       text;
+	struct ht_merge     *merge;
+	struct ht_script    *script;
+	uint8_t             *skip;
+	struct progress      progress;
+};
+
+static int
+parse_fields(const char *text, uint32_t usual, uint32_t *out)
+{
+	const char *p = text;
+	int sign = text && (*text == '+' || *text == '-');
+
+	*out = sign || !text ? usual : 0;
+	while (p && *p) {
+		char how = *p == '+' || *p == '-' ? *p++ : 0;
+		size_t len = strcspn(p, ",");
+		uint32_t bit = ht_field_by_name(p, len);
+
+		if (!bit || (!how && sign && p == text)) {
+			fprintf(stderr, "hwtrace script: no field '%.*s'; there are:", (int)len, p);
+			for (unsigned i = 0; ht_field_name(i); i++)
+				fprintf(stderr, " %s", ht_field_name(i));
+			fputc('\n', stderr);
+			return -1;
+		}
+		*out = how == '-' ? *out & ~bit : *out | bit;
+		p += len;
+		p += *p == ',';
+	}
+	return 0;
+}
+
+static int
+parse(struct job *j)
+{
+	uint32_t usual = j->opts.call_trace ? FIELDS_CALLS : j->opts.json ? FIELDS_JSON : FIELDS_USUAL;
+
+	if (j->opts.call_trace && j->opts.json) {
+		tool_error("--call-trace and --json exclude each other");
+		return EXIT_USAGE;
+	}
+	if (itrace_parse(j->opts.itrace, &j->itrace) < 0 || parse_fields(j->opts.fields, usual, &j->fields) < 0 ||
+	    id_list_parse("--tid", j->opts.tids, &j->tids) < 0 ||
+	    id_list_parse("--pid", j->opts.pids, &j->pids) < 0 ||
+	    id_list_parse("--cpu", j->opts.cpus, &j->cpus) < 0 ||
+	    time_range_parse(j->opts.time, &j->from, &j->to) < 0)
+		return EXIT_USAGE;
+	return EXIT_OK;
+}
+
+/* Streams of threads that are not asked for are not decoded at all. */
+static int
+choose_streams(struct job *j)
+{
+	uint32_t n = ht_container_stream_count(j->in.container), taken = 0;
+
+	j->skip = calloc(n + 1, 1);
+	if (!j->skip)
+		return tool_error("out of memory");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ht_stream *s = ht_container_stream(j->in.container, i);
+
+		j->skip[i] = (s->tid >= 0 && !id_list_has(&j->tids, s->tid)) ||
+		             (s->pid >= 0 && !id_list_has(&j->pids, s->pid)) ||
+		             (s->cpu >= 0 && !id_list_has(&j->cpus, s->cpu));
+		taken += !j->skip[i];
+	}
+	if (!n)
+		return tool_error("%s: there is no trace in this capture", j->in.path);
+	if (!taken)
+		return tool_error("%s: none of its %u streams is of a thread or CPU that was asked for; hwtrace "
+		                  "info lists them", j->in.path, n);
+	return EXIT_OK;
+}
+
+static int
+start(struct job *j)
+{
+	struct ht_merge_config merge = {
+		.size = sizeof(merge),
+		.engine = j->in.engine,
+		.branches = j->itrace.branches || j->itrace.calls || j->itrace.returns || j->opts.call_trace,
+		.insn_period = j->opts.call_trace ? 0 : j->itrace.insn_period,
+		.transactions = j->itrace.transactions,
+		.ptwrites = j->itrace.ptwrites,
+		.branch_flags = j->opts.call_trace || j->itrace.branches ? 0
+		    : (j->itrace.calls ? HT_SF_CALL | HT_SF_BEGIN | HT_SF_END : 0) |
+		      (j->itrace.returns ? HT_SF_RETURN | HT_SF_BEGIN : 0),
+		.skip = j->skip,
+	};
+	struct ht_script_config script = {
+		.size = sizeof(script),
+		.fields = j->fields,
+		.style = j->opts.call_trace ? HT_SCRIPT_CALLS : j->opts.json ? HT_SCRIPT_JSON : HT_SCRIPT_TEXT,
+		.nanoseconds = j->opts.ns,
+		.dsos = j->opts.dsos.n ? j->opts.dsos.at : NULL,
+		.gaps = j->itrace.errors,
+		.branch_addr = !j->opts.fields || strchr("+-", j->opts.fields[0]),
+		.event_width = merge.transactions || merge.insn_period ? EVENT_WIDTH_MAX : EVENT_WIDTH_MIN,
+	};
+	struct ht_diag diag = { 0 };
+
+	if (ht_text_init(&j->text, STDOUT_FILENO) < 0 ||
+	    ht_script_new(j->in.session, &script, &j->text, &j->script) < 0)
+		return tool_error("out of memory");
+	if (ht_merge_new(j->in.session, &merge, &j->merge, &diag) < 0)
+		return tool_fail(&diag);
+	if (j->in.info->clock.valid) {
+		j->from = j->from ? ht_clock_ns_to_tsc(&j->in.info->clock, j->from) : 0;
+		j->to = j->to != UINT64_MAX ? ht_clock_ns_to_tsc(&j->in.info->clock, j->to) : j->to;
+	}
+	return EXIT_OK;
+}
+
+static int
+comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t tsc)
+{
+	const char *comm;
+
+	if (!j->opts.comms.n)
+		return 1;
+	comm = ht_session_comm(j->in.session, lane->tid,
+	                       j->in.info->clock.valid ? ht_clock_tsc_to_ns(&j->in.info->clock, tsc) : tsc);
+	for (size_t i = 0; i < j->opts.comms.n; i++)
+		if (!strcmp(j->opts.comms.at[i], comm))
+			return 1;
+	return 0;
+}
+
+/* A run in parts of equal time, each wanted or not. */
+static void
+show_parts(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
+{
+	for (int i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && run[k].tsc == run[i].tsc; k++)
+			;
+		if (run[i].tsc >= j->from && run[i].tsc <= j->to && comm_wanted(j, lane, run[i].tsc))
+			ht_script_show(j->script, run + i, k - i, lane);
+	}
+}
+
+static void
+show(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
+{
+	for (int i = 0; i < n; i++) {
+		const struct ht_gap *g;
+
+		if (run[i].kind == HT_SAMPLE_GAP && (g = ht_decoder_gap(lane->decoder, (uint32_t)run[i].addr)))
+			loss_add(&j->loss, g);
+	}
+	if (!id_list_has(&j->tids, lane->tid) || !id_list_has(&j->pids, lane->pid))
+		return;
+	if (j->opts.comms.n || j->opts.time)
+		show_parts(j, run, n, lane);
+	else
+		ht_script_show(j->script, run, n, lane);
+}
+
+static int
+decode(struct job *j)
+{
+	const struct ht_sample *run;
+	const struct ht_lane *lane;
+	uint64_t total;
+	int n;
+
+	ht_merge_done(j->merge, &total);
+	progress_start(&j->progress, "decoding", total);
+	while ((n = ht_merge_next(j->merge, &run, &lane)) > 0 && !j->text.error) {
+		show(j, run, n, lane);
+		progress_at(&j->progress, ht_merge_done(j->merge, &total));
+	}
+	progress_end(&j->progress);
+	ht_text_flush(&j->text);
+	if (j->text.error == EPIPE)
+		return EXIT_OK; /* the reader has seen enough */
+	if (j->text.error)
+		return tool_error("standard output: %s", strerror(j->text.error));
+	if (n < 0)
+		return tool_fail(ht_merge_diag(j->merge));
+	return loss_report(&j->loss, j->in.info, j->opts.fail_on_loss);
+}
+
+static void
+finish(struct job *j)
+{
+	ht_script_free(j->script);
+	ht_merge_free(j->merge);
+	ht_text_fini(&j->text);
+	input_close(&j->in);
+	id_list_free(&j->tids);
+	id_list_free(&j->pids);
+	id_list_free(&j->cpus);
+	free(j->opts.comms.at);
+	free(j->opts.dsos.at);
+	free(j->skip);
+}
+
+static int
+run_script(int argc, char **argv)
+{
+	struct job j = { 0 };
+	const char *operand = NULL;
+	int first = opts_parse_mixed(&command_script, argc, argv, &j.opts);
+	int status = first == -2 ? EXIT_OK : EXIT_USAGE;
+
+	if (first < 0)
+		return status;
+	operand = input_operand(&command_script, argc, argv, first, &status);
+	if (!status)
+		status = parse(&j);
+	if (!status)
+		status = input_open(&j.in, &j.opts.input, operand);
+	if (!status)
+		status = choose_streams(&j);
+	if (!status)
+		status = start(&j);
+	if (!status)
+		status = decode(&j);
+	finish(&j);
+	return status;
+}
+
+const struct command command_script = {
+	.name = "script",
+	.args = "[FILE]",
+	.summary = "Show every branch or instruction as a line of text",
+	.opts = script_options,
+	.run = run_script,
+};
