@@ -141,6 +141,9 @@ struct ht_cov_config {
 	const char *const *modules;
 	int all_modules;
 	int all_functions; /* functions without lines too, in modules that have lines */
+	/* Globs of source paths, NULL-terminated: only these, and not those.  With
+	 * neither, headers of the system are left out. */
+	const char *const *include, *const *exclude;
 };
 
 int ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,

@@ -47,7 +47,8 @@ int cov_build_sum(struct cov_builder *b);
 void cov_choose(struct cov_builder *b, const struct ht_coverage *c);
 /* 1 when `path` belongs to the system, not to the user's program. */
 int cov_system_module(const char *path);
-int cov_system_source(const char *path);
+/* 1 when the source `path` is part of the report. */
+int cov_source_wanted(const struct ht_cov_config *config, const char *path);
 
 static inline void
 cov_tally_add(struct ht_cov_tally *t, int state)

@@ -25,15 +25,6 @@ cov_system_module(const char *path)
 	return begins_with_one(path, system) && !begins_with_one(path, own);
 }
 
-int
-cov_system_source(const char *path)
-{
-	static const char *const system[] = { "/usr/include/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/",
-	                                      "/usr/local/include/", "/rustc/", NULL };
-
-	return begins_with_one(path, system);
-}
-
 static int
 matches(const char *path, const char *const *globs)
 {
@@ -43,6 +34,17 @@ matches(const char *path, const char *const *globs)
 		if (!fnmatch(*globs, path, 0) || (slash && !fnmatch(*globs, slash + 1, 0)))
 			return 1;
 	return 0;
+}
+
+int
+cov_source_wanted(const struct ht_cov_config *config, const char *path)
+{
+	static const char *const system[] = { "/usr/include/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/",
+	                                      "/usr/local/include/", "/rustc/", NULL };
+
+	if (config->exclude && matches(path, config->exclude))
+		return 0;
+	return config->include ? matches(path, config->include) : !begins_with_one(path, system);
 }
 
 static int

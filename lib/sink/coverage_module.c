@@ -50,7 +50,7 @@ map_files(struct work *w)
 		const char *path = ht_lines_file(w->lines, i);
 
 		w->file_of[i] = HT_COV_NONE;
-		if (!cov_system_source(path) && (w->file_of[i] = cov_file(w->b, path)) == HT_COV_NONE)
+		if (cov_source_wanted(w->b->config, path) && (w->file_of[i] = cov_file(w->b, path)) == HT_COV_NONE)
 			return -HT_ENOMEM;
 	}
 	return 0;

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hwtrace coverage: which lines, branches and functions ran, of captures or of a command that is recorded for it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <hwtrace/capture.h>
+
+#include "cover.h"
+
+#define AT(field) offsetof(struct cover_opts, field)
+
+static const struct opt opts[] = {
+	INPUT_OPTS(struct cover_opts, input),
+	{ 'o', "output", "FILE", OPT_STRING, AT(output), "write the report here instead of to standard output" },
+	{ 0, "files", NULL, OPT_FLAG, AT(files), "table of files only" },
+	{ 0, "functions", NULL, OPT_FLAG, AT(functions), "table of functions only" },
+	{ 0, "uncovered", NULL, OPT_FLAG, AT(uncovered), "list what did not run: line ranges, branches that went one way" },
+	{ 0, "source", NULL, OPT_FLAG, AT(source), "the source with counts beside it; ##### did not run" },
+	{ 0, "lcov", "FILE", OPT_STRING, AT(lcov), "write an lcov tracefile too, for genhtml and CI systems" },
+	{ 0, "json", "FILE", OPT_STRING, AT(json), "write all that is known as JSON too" },
+	{ 0, "module", "GLOB", OPT_LIST, AT(modules), "cover the modules whose path or base name matches" },
+	{ 0, "all-modules", NULL, OPT_FLAG, AT(all_modules), "cover the system's libraries too" },
+	{ 0, "all-functions", NULL, OPT_FLAG, AT(all_functions), "functions without lines too, where others have them" },
+	{ 0, "include", "GLOB", OPT_LIST, AT(include), "only source files whose path or base name matches" },
+	{ 0, "exclude", "GLOB", OPT_LIST, AT(exclude), "leave out source files whose path or base name matches" },
+	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss), "exit with status 65 when trace was lost" },
+	{ 0, "trace", "FILE", OPT_STRING, AT(trace), "with a command: keep its trace in FILE" },
+	{ 'b', "backend", "NAME", OPT_STRING, AT(backend), "with a command: what records (the best that works)" },
+	{ 0, "no-inherit", NULL, OPT_FLAG, AT(no_inherit), "with a command: not what it starts" },
+	OPT_END
+};
+
+static int run(int argc, char **argv);
+
+const struct command command_coverage = {
+	"coverage", "[FILE]... | -- COMMAND [ARGUMENT]...", "Show which lines, branches and functions ran", opts, run, 0
+};
+
+/* -- a command ------------------------------------------------------------ */
+
+static void
+note(void *arg, const char *text)
+{
+	(void)arg;
+	tool_warn("%s", text);
+}
+
+static int
+record_failed(const struct ht_diag *diag)
+{
+	tool_fail(diag);
+	if (diag->error == HT_ECHILD && (!strcmp(diag->field, "126") || !strcmp(diag->field, "127")))
+		return atoi(diag->field);
+	return EXIT_RECORD;
+}
+
+/* Status that a shell would give the program; 0 = it went well.  Says so when it did not. */
+static int
+program_status(int wait_status)
+{
+	if (WIFSIGNALED(wait_status)) {
+		fprintf(stderr, "hwtrace: the program was killed by signal %d (%s)\n", WTERMSIG(wait_status),
+		        strsignal(WTERMSIG(wait_status)));
+		return 128 + WTERMSIG(wait_status);
+	}
+	if (WEXITSTATUS(wait_status))
+		fprintf(stderr, "hwtrace: the program ended with status %d\n", WEXITSTATUS(wait_status));
+	return WEXITSTATUS(wait_status);
+}
+
+/* Record `argv` into `path`; the program's status in *program. */
+static int
+record(const struct cover_opts *o, char **argv, const char *path, int *program)
+{
+	struct ht_capture_config config = { .size = sizeof(config), .backend = o->backend, .output = path,
+		.argv = argv, .flags = o->no_inherit ? HT_CAPTURE_NO_INHERIT : 0, .note = note };
+	struct ht_capture_result result;
+	struct ht_diag diag = { 0 };
+
+	if (ht_capture_run(&config, &result, &diag) < 0)
+		return record_failed(&diag);
+	*program = program_status(result.wait_status);
+	return EXIT_OK;
+}
+
+/* -- captures ------------------------------------------------------------- */
+
+static int
+count_inputs(struct cover *c, const struct cover_opts *o, char **paths, int n)
+{
+	int status = EXIT_OK;
+
+	c->inputs = calloc(n ? (size_t)n : 1, sizeof(*c->inputs));
+	if (!c->inputs || ht_coverage_new(&c->counts) < 0)
+		return tool_error("out of memory");
+	do {
+		struct input *in = &c->inputs[c->n_inputs];
+		int rc = input_open(in, &o->input, n ? paths[c->n_inputs] : NULL);
+
+		c->n_inputs++;
+		if (rc != EXIT_OK)
+			return rc;
+		if (cover_count(c, in) != EXIT_OK)
+			status = EXIT_ERROR;
+	} while (c->n_inputs < (size_t)n);
+	return status;
+}
+
+static void
+cover_fini(struct cover *c)
+{
+	ht_coverage_free(c->counts);
+	for (size_t i = 0; i < c->n_inputs; i++)
+		input_close(&c->inputs[i]);
+	free(c->inputs);
+}
+
+/* -- report --------------------------------------------------------------- */
+
+static void
+print_report(FILE *f, const struct cover_opts *o, const struct cover *c, const struct ht_cov_report *r)
+{
+	int chosen = o->files || o->functions || o->uncovered || o->source;
+
+	if (!o->uncovered)
+		cover_print_summary(f, c, r);
+	if (o->source)
+		cover_print_source(f, r);
+	if (o->files || !chosen)
+		cover_print_files(f, r);
+	if (o->functions || !chosen)
+		cover_print_functions(f, r);
+	if (o->uncovered)
+		cover_print_uncovered(f, r);
+}
+
+static int
+write_report(const struct cover_opts *o, const struct cover *c, const struct ht_cov_report *r)
+{
+	FILE *f = o->output ? fopen(o->output, "w") : stdout;
+	int status = EXIT_OK, bad;
+
+	if (!f)
+		return tool_error("%s: cannot be written: %s", o->output, strerror(errno));
+	if ((!o->lcov || strcmp(o->lcov, "-")) && (!o->json || strcmp(o->json, "-")))
+		print_report(f, o, c, r);
+	bad = fflush(f) != 0 || ferror(f);
+	if (o->output)
+		bad |= fclose(f) != 0;
+	/* Whoever reads the report through `head` has seen enough. */
+	if (bad && errno != EPIPE)
+		status = tool_error("%s: cannot be written: %s", o->output ? o->output : "standard output",
+		                    strerror(errno));
+	if (o->lcov && cover_write_lcov(o->lcov, r) != EXIT_OK)
+		status = EXIT_ERROR;
+	if (o->json && cover_write_json(o->json, c, r) != EXIT_OK)
+		status = EXIT_ERROR;
+	return status;
+}
+
+/* What a table cannot show goes to stderr. */
+static void
+tell(const struct ht_cov_report *r)
+{
+	int chosen = 0;
+
+	for (uint32_t i = 0; i < r->n_modules; i++) {
+		const struct ht_cov_module *m = &r->modules[i];
+
+		chosen |= m->chosen && !m->why;
+		if (m->chosen && m->why)
+			tool_warn("%s: not covered: %s", m->path, m->why);
+		if (m->damaged_units)
+			tool_warn("%s: %u units of its debug information could not be read", m->path,
+			          m->damaged_units);
+	}
+	if (!chosen)
+		tool_warn("no module of the capture was chosen; --all-modules or --module GLOB chooses others");
+	if (r->unresolved)
+		tool_warn("%llu instructions ran in memory that belongs to no known file",
+		          (unsigned long long)r->unresolved);
+	if (r->gaps)
+		tool_warn("trace was lost at %llu places: what was not seen in the functions there is unknown, "
+		          "and anything else may have run too", (unsigned long long)r->gaps);
+}
+
+static int
+report(const struct cover_opts *o, struct cover *c)
+{
+	struct ht_cov_config config = { .size = sizeof(config), .modules = o->modules.at,
+		.all_modules = o->all_modules, .all_functions = o->all_functions,
+		.include = o->include.at, .exclude = o->exclude.at };
+	struct ht_cov_report *r;
+	struct ht_diag diag = { 0 };
+	int status;
+
+	if (ht_cov_report_new(c->counts, &config, &r, &diag) < 0)
+		return tool_fail(&diag);
+	tell(r);
+	status = write_report(o, c, r);
+	ht_cov_report_free(r);
+	return status;
+}
+
+/* -- command line --------------------------------------------------------- */
+
+/* Report on `n` captures; EXIT_LOSS only when nothing else is wrong. */
+static int
+cover(const struct cover_opts *o, char **paths, int n)
+{
+	struct cover c = { 0 };
+	int status = count_inputs(&c, o, paths, n), loss;
+
+	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
+		int rc = report(o, &c);
+
+		loss = loss_report(&c.loss, c.n_inputs == 1 ? c.inputs[0].info : NULL, o->fail_on_loss);
+		if (status == EXIT_OK)
+			status = rc != EXIT_OK ? rc : loss;
+	}
+	cover_fini(&c);
+	return status;
+}
+
+static int
+cover_command(const struct cover_opts *o, char **argv)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = NULL, *made = NULL;
+	int program = 0, status;
+
+	if (o->trace ? !(path = strdup(o->trace)) :
+	    asprintf(&made, "%s/hwtrace-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
+		return tool_error("out of memory");
+	if (made && !mkdtemp(made)) {
+		status = tool_error("%s: cannot be made: %s", made, strerror(errno));
+		free(made);
+		return status;
+	}
+	if (made && asprintf(&path, "%s/perf.data", made) < 0)
+		path = NULL;
+	status = path ? record(o, argv, path, &program) : tool_error("out of memory");
+	if (status == EXIT_OK)
+		status = cover(o, &path, 1);
+	if (made) {
+		if (path)
+			unlink(path);
+		rmdir(made);
+	}
+	free(path);
+	free(made);
+	return program ? program : status;
+}
+
+static int
+usage_error(const char *text)
+{
+	fprintf(stderr, "hwtrace coverage: %s; see hwtrace coverage --help\n", text);
+	return EXIT_USAGE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct cover_opts o = { 0 };
+	int dashes = 1, first, status;
+
+	while (dashes < argc && strcmp(argv[dashes], "--"))
+		dashes++;
+	first = opts_parse_mixed(&command_coverage, dashes, argv, &o);
+	if (first < 0)
+		return first == -2 ? EXIT_OK : EXIT_USAGE;
+	if (dashes < argc) {
+		if (first < dashes || o.input.file || o.input.pt)
+			status = usage_error("a capture and a command are one too many");
+		else if (dashes + 1 == argc)
+			status = usage_error("no command after --");
+		else
+			status = cover_command(&o, argv + dashes + 1);
+	} else if (o.trace || o.backend || o.no_inherit) {
+		status = usage_error("--trace, --backend and --no-inherit need a command after --");
+	} else {
+		status = cover(&o, argv + first, argc - first);
+	}
+	free(o.modules.at);
+	free(o.include.at);
+	free(o.exclude.at);
+	return status;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Our own JSON, which says everything the report knows, the third state
+ * included.  Objects and lists keep the order of the report, so that equal
+ * coverage gives equal bytes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "cover.h"
+
+#define VERSION 1
+
+static void
+put(json_object *o, const char *key, json_object *value)
+{
+	json_object_object_add(o, key, value);
+}
+
+static void
+put_number(json_object *o, const char *key, uint64_t v)
+{
+	put(o, key, json_object_new_uint64(v));
+}
+
+static void
+put_text(json_object *o, const char *key, const char *s)
+{
+	if (s)
+		put(o, key, json_object_new_string(s));
+}
+
+static void
+put_address(json_object *o, const char *key, uint64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
+	put_text(o, key, text);
+}
+
+static const char *
+state_name(unsigned state)
+{
+	static const char *const names[] = { "not hit", "hit", "unknown" };
+
+	return names[state];
+}
+
+static json_object *
+tally(const struct ht_cov_tally *t)
+{
+	json_object *o = json_object_new_object();
+
+	put_number(o, "all", t->all);
+	put_number(o, "hit", t->hit);
+	put_number(o, "unknown", t->unknown);
+	return o;
+}
+
+static json_object *
+tallies(const struct ht_cov_tallies *t, int with_functions, int with_lines)
+{
+	json_object *o = json_object_new_object();
+
+	if (with_lines)
+		put(o, "lines", tally(&t->lines));
+	put(o, "branches", tally(&t->branches));
+	if (with_functions)
+		put(o, "functions", tally(&t->functions));
+	put(o, "instructions", tally(&t->insns));
+	return o;
+}
+
+static json_object *
+modules(const struct ht_cov_report *r)
+{
+	static const char *const found[] = { "lines", "symbols", "unwind", "text" };
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->n_modules; i++) {
+		const struct ht_cov_module *m = &r->modules[i];
+		json_object *o = json_object_new_object();
+
+		put_text(o, "path", m->path);
+		put(o, "covered", json_object_new_boolean(m->chosen && !m->why));
+		put_text(o, "why", m->why);
+		put_number(o, "executed", m->executed);
+		put_number(o, "gaps", m->gaps);
+		if (m->chosen && !m->why) {
+			put_text(o, "found_by", found[m->source]);
+			put_number(o, "damaged_units", m->damaged_units);
+			put(o, "totals", tallies(&m->tally, 1, 0));
+		}
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json_object *
+branch(const struct ht_cov_report *r, const struct ht_cov_branch *b)
+{
+	json_object *o = json_object_new_object();
+
+	put_address(o, "address", b->addr);
+	put_number(o, "module", b->module);
+	put_text(o, "function", r->functions[b->function].name);
+	put_text(o, "state", state_name(b->state));
+	put_number(o, "taken", b->taken);
+	put_number(o, "not_taken", b->not_taken);
+	if (b->lost)
+		put(o, "lost", json_object_new_boolean(1));
+	return o;
+}
+
+static json_object *
+lines(const struct ht_cov_report *r, const struct ht_cov_file *file)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < file->n_lines; i++) {
+		const struct ht_cov_line *l = &file->lines[i];
+		json_object *o = json_object_new_object(), *branches;
+
+		put_number(o, "line", l->line);
+		put_number(o, "count", l->count);
+		put_text(o, "state", state_name(l->state));
+		if (l->n_branches) {
+			branches = json_object_new_array();
+			for (uint32_t k = 0; k < l->n_branches; k++)
+				json_object_array_add(branches, branch(r, &r->branches[l->first_branch + k]));
+			put(o, "branches", branches);
+		}
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json_object *
+files(const struct ht_cov_report *r)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->n_files; i++) {
+		json_object *o = json_object_new_object();
+
+		put_text(o, "path", r->files[i].path);
+		put(o, "totals", tallies(&r->files[i].tally, 1, 1));
+		put(o, "lines", lines(r, &r->files[i]));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static json_object *
+functions(const struct ht_cov_report *r)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->n_functions; i++) {
+		const struct ht_cov_function *fn = &r->functions[i];
+		json_object *o = json_object_new_object();
+
+		put_text(o, "name", fn->name);
+		put_text(o, "linkage_name", fn->linkage);
+		if (fn->file != HT_COV_NONE) {
+			put_text(o, "file", r->files[fn->file].path);
+			put_number(o, "line", fn->line);
+		}
+		put_number(o, "module", fn->module);
+		put_address(o, "address", fn->addr);
+		put_text(o, "state", state_name(fn->state));
+		put_number(o, "entries", fn->count);
+		put_number(o, "copies", fn->copies);
+		put_number(o, "inlined", fn->inlined);
+		put(o, "totals", tallies(&fn->tally, 0, 1));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+int
+cover_write_json(const char *path, const struct cover *c, const struct ht_cov_report *r)
+{
+	json_object *o = json_object_new_object(), *captures = json_object_new_array();
+	FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+	int bad;
+
+	if (!f) {
+		json_object_put(o);
+		json_object_put(captures);
+		return tool_error("%s: cannot be written: %s", path, strerror(errno));
+	}
+	put_text(o, "format", "hwtrace-coverage");
+	put_number(o, "version", VERSION);
+	put(o, "software", json_object_new_boolean(c->software));
+	put_text(o, "label", cover_label(c));
+	for (size_t i = 0; i < c->n_inputs; i++)
+		json_object_array_add(captures, json_object_new_string(c->inputs[i].path));
+	put(o, "captures", captures);
+	put_number(o, "gaps", r->gaps);
+	put_number(o, "unresolved_instructions", r->unresolved);
+	put(o, "totals", tallies(&r->total, 1, 1));
+	put(o, "modules", modules(r));
+	put(o, "files", files(r));
+	put(o, "functions", functions(r));
+	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE), f);
+	fputc('\n', f);
+	json_object_put(o);
+	bad = fflush(f) != 0 || ferror(f);
+	if (f != stdout)
+		bad |= fclose(f) != 0;
+	return bad ? tool_error("%s: cannot be written: %s", path, strerror(errno)) : EXIT_OK;
+}

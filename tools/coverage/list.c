@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What did not run, as a list to be jumped to; and the source beside its counts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cover.h"
+
+static const char *
+state_text(unsigned state)
+{
+	return state == HT_COV_UNKNOWN ? "unknown, trace was lost here" : "not executed";
+}
+
+/* Lines that follow each other in the table and did not run, as one range. */
+static void
+print_ranges(FILE *f, const struct ht_cov_file *file)
+{
+	const char *path = cover_path(file->path);
+
+	for (uint32_t i = 0, k; i < file->n_lines; i = k) {
+		const struct ht_cov_line *l = file->lines;
+
+		for (k = i + 1; k < file->n_lines && l[k].state == l[i].state; k++)
+			;
+		if (l[i].state == HT_COV_HIT)
+			continue;
+		if (k - i == 1)
+			fprintf(f, "%s:%u: %s\n", path, l[i].line, state_text(l[i].state));
+		else
+			fprintf(f, "%s:%u-%u: %s\n", path, l[i].line, l[k - 1].line, state_text(l[i].state));
+	}
+}
+
+/* Branches that ran and went one way only. */
+static void
+print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file *file)
+{
+	for (uint32_t i = 0; i < file->n_lines; i++)
+		for (uint32_t k = 0; k < file->lines[i].n_branches; k++) {
+			const struct ht_cov_branch *b = &r->branches[file->lines[i].first_branch + k];
+
+			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->lost)
+				continue;
+			fprintf(f, "%s:%u: branch %u of %u (0x%llx) %s\n", cover_path(file->path), b->line, k + 1,
+			        file->lines[i].n_branches, (unsigned long long)b->addr,
+			        b->taken ? "always taken" : "never taken");
+		}
+}
+
+void
+cover_print_uncovered(FILE *f, const struct ht_cov_report *r)
+{
+	for (uint32_t i = 0; i < r->n_files; i++) {
+		print_ranges(f, &r->files[i]);
+		print_one_sided(f, r, &r->files[i]);
+	}
+	for (uint32_t i = 0; i < r->n_functions; i++) {
+		const struct ht_cov_function *fn = &r->functions[i];
+
+		if (fn->file == HT_COV_NONE && fn->state != HT_COV_HIT)
+			fprintf(f, "%s: %s (0x%llx): %s\n", cover_path(r->modules[fn->module].path), fn->name,
+			        (unsigned long long)fn->addr, state_text(fn->state));
+	}
+}
+
+/* -- source --------------------------------------------------------------- */
+
+static void
+print_line(FILE *f, const struct ht_cov_line *l, uint32_t number, const char *text)
+{
+	char count[24] = "-";
+
+	if (l && l->state == HT_COV_HIT)
+		snprintf(count, sizeof(count), "%llu", (unsigned long long)l->count);
+	else if (l)
+		strcpy(count, l->state == HT_COV_UNKNOWN ? "?????" : "#####");
+	fprintf(f, "%12s:%5u:%s\n", count, number, text);
+}
+
+static void
+print_branches(FILE *f, const struct ht_cov_report *r, const struct ht_cov_line *l)
+{
+	for (uint32_t k = 0; l && k < l->n_branches; k++) {
+		const struct ht_cov_branch *b = &r->branches[l->first_branch + k];
+
+		if (b->state == HT_COV_HIT)
+			fprintf(f, "%12s branch %u: taken %llu, not taken %llu\n", "", k + 1,
+			        (unsigned long long)b->taken, (unsigned long long)b->not_taken);
+		else
+			fprintf(f, "%12s branch %u: %s\n", "", k + 1, state_text(b->state));
+	}
+}
+
+static void
+print_text(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file *file, FILE *source)
+{
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n;
+	uint32_t number = 0, k = 0;
+
+	while ((n = getline(&text, &size, source)) >= 0) {
+		const struct ht_cov_line *l = NULL;
+
+		number++;
+		if (n && text[n - 1] == '\n')
+			text[n - 1] = '\0';
+		if (k < file->n_lines && file->lines[k].line == number)
+			l = &file->lines[k++];
+		print_line(f, l, number, text);
+		print_branches(f, r, l);
+	}
+	free(text);
+	for (; k < file->n_lines; k++)
+		print_line(f, &file->lines[k], file->lines[k].line, "(past the end of the source file)");
+}
+
+void
+cover_print_source(FILE *f, const struct ht_cov_report *r)
+{
+	for (uint32_t i = 0; i < r->n_files; i++) {
+		const struct ht_cov_file *file = &r->files[i];
+		FILE *source = fopen(file->path, "r");
+
+		fprintf(f, "\n%s\n", cover_path(file->path));
+		if (source) {
+			print_text(f, r, file, source);
+			fclose(source);
+			continue;
+		}
+		tool_warn("%s: cannot be read: its lines are shown without text", file->path);
+		for (uint32_t k = 0; k < file->n_lines; k++) {
+			print_line(f, &file->lines[k], file->lines[k].line, "");
+			print_branches(f, r, &file->lines[k]);
+		}
+	}
+}
