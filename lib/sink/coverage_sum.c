@@ -49,7 +49,8 @@ rank(size_t n, int (*order)(const void *, const void *, void *), void *items, ui
 	}
 	for (size_t i = 0; i < n; i++)
 		index[i] = (uint32_t)i;
-	qsort_r(index, n, sizeof(*index), order, items);
+	if (n)
+		qsort_r(index, n, sizeof(*index), order, items);
 	for (size_t i = 0; i < n; i++)
 		place[index[i]] = (uint32_t)i;
 	*sorted = index;
@@ -60,8 +61,11 @@ rank(size_t n, int (*order)(const void *, const void *, void *), void *items, ui
 static int
 permute(void *items, size_t n, size_t size, const uint32_t *sorted)
 {
-	char *copy = malloc(n * size + 1);
+	char *copy;
 
+	if (!n)
+		return 0;
+	copy = malloc(n * size);
 	if (!copy)
 		return -HT_ENOMEM;
 	for (size_t i = 0; i < n; i++)

@@ -13,6 +13,7 @@
 /* In the order of the usage text; X(name) stands for command_name. */
 #define COMMANDS(X) \
 	X(record) \
+	X(coverage) \
 	X(list) \
 	X(check) \
 	X(script) \
