@@ -29,9 +29,12 @@ struct work {
 
 	uint32_t *file_of;     /* file of the line table -> of the report; HT_COV_NONE = left out */
 	uint32_t *function_of; /* the same for functions */
+	uint64_t *repeats;     /* by function of the line table: times that its own code led to its entry */
 	uint8_t  *ran;         /* by function of the line table: an instruction of its own ran */
 	uint8_t  *lost;        /* ... : trace was lost in it */
 	uint32_t  first_copy;  /* copy number of function 0 of the line table */
+	struct cov_insn prev;  /* the instruction before, and its function; size 0 = none */
+	uint32_t  prev_function;
 	struct cov_line_rec *rec; /* the run of instructions at hand; NULL = none */
 	size_t    rec_row;
 };
@@ -61,9 +64,10 @@ static int
 map_functions(struct work *w)
 {
 	w->function_of = calloc(w->n_functions + 1, sizeof(*w->function_of));
+	w->repeats = calloc(w->n_functions + 1, sizeof(*w->repeats));
 	w->ran = calloc(w->n_functions + 1, 1);
 	w->lost = calloc(w->n_functions + 1, 1);
-	if (!w->function_of || !w->ran || !w->lost)
+	if (!w->function_of || !w->repeats || !w->ran || !w->lost)
 		return -HT_ENOMEM;
 	for (uint32_t i = 0; i < w->n_functions; i++) {
 		const struct ht_line_function *f = &w->functions[i];
@@ -212,6 +216,37 @@ add_line(struct work *w, const struct cov_insn *i, uint32_t function, uint32_t c
 	return 0;
 }
 
+/* Is function `f` of the line table `outer`, or inlined into it? */
+static int
+is_inside(const struct work *w, uint32_t f, uint32_t outer)
+{
+	while (f != outer && f != HT_LINE_NONE)
+		f = w->functions[f].parent;
+	return f == outer;
+}
+
+/*
+ * Executions of a first instruction are entries, less the times that a loop of
+ * the same copy came back to it: by a jump, or by going on from the line before.
+ */
+static void
+note_repeats(struct work *w, const struct cov_insn *i, uint32_t function)
+{
+	const struct cov_insn *p = &w->prev;
+
+	for (uint32_t f = function; f != HT_LINE_NONE; f = w->functions[f].parent) {
+		uint64_t entry = w->functions[f].entry;
+
+		if (i->x.target == entry && (i->x.insn == HT_INSN_COND || i->x.insn == HT_INSN_JUMP))
+			w->repeats[f] += i->x.insn == HT_INSN_COND ? i->taken : i->count;
+		if (i->addr == entry && p->x.size && p->addr + p->x.size == entry && !p->x.no_next &&
+		    is_inside(w, w->prev_function, f))
+			w->repeats[f] += p->count - (p->x.insn == HT_INSN_COND ? p->taken : 0);
+	}
+	w->prev = *i;
+	w->prev_function = function;
+}
+
 static int
 each_insn(void *arg, const struct cov_insn *i)
 {
@@ -224,6 +259,7 @@ each_insn(void *arg, const struct cov_insn *i)
 	if (row && w->file_of[row->file] == HT_COV_NONE)
 		return 0;
 	if (span) {
+		note_repeats(w, i, span->function);
 		function = w->function_of[span->function];
 		copy = w->first_copy + span->function;
 		if (function == HT_COV_NONE)
@@ -262,13 +298,14 @@ count_functions(struct work *w)
 
 		if (w->function_of[i] == HT_COV_NONE)
 			continue;
+		entries = entries > w->repeats[i] ? entries - w->repeats[i] : 0;
 		f = &w->b->functions.at[w->function_of[i]];
 		f->copies++;
 		f->inlined += w->functions[i].parent != HT_LINE_NONE;
 		f->lost |= w->lost[i];
 		/* A copy may begin with an instruction that its code does not pass through. */
-		f->count += entries ? entries : w->ran[i];
-		if (entries || w->ran[i])
+		f->count += entries ? entries : w->ran[i] || w->repeats[i];
+		if (entries || w->ran[i] || w->repeats[i])
 			f->state = HT_COV_HIT;
 	}
 }
@@ -288,6 +325,7 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 		w.bound = &w.code.bounds.at[i];
 		w.bound_function = HT_COV_NONE;
 		w.rec = NULL;
+		w.prev.x.size = 0;
 		rc = cov_code_walk(&w.code, w.bound, each_insn, &w);
 	}
 	if (rc == 0) {
@@ -299,6 +337,7 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 	ht_lines_close(w.lines);
 	free(w.file_of);
 	free(w.function_of);
+	free(w.repeats);
 	free(w.ran);
 	free(w.lost);
 	cov_code_fini(&w.code);
