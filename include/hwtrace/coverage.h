@@ -80,7 +80,8 @@ struct ht_cov_tallies {
 struct ht_cov_line {
 	uint32_t line;
 	uint8_t  state;  /* enum ht_cov_state */
-	uint64_t count;  /* executions: sum over the copies of its function */
+	uint64_t count;  /* executions: the most that one of its instructions ran, summed up over
+	                  * the copies of its function.  Exact where the compiler kept the line together */
 	uint32_t first_branch, n_branches; /* in report->branches */
 };
 
@@ -106,7 +107,8 @@ struct ht_cov_function {
 	uint32_t    file, line; /* HT_COV_NONE and 0 when not known */
 	uint32_t    module;   /* the first that has it */
 	uint64_t    addr;     /* vaddr of its first copy there */
-	uint64_t    count;    /* entries, inlined copies included */
+	uint64_t    count;    /* entries, inlined copies included; at least 1 when it ran.  Of an
+	                       * optimised copy the executions of what is left of its entry */
 	uint32_t    copies, inlined; /* places of code; how many of them inlined */
 	uint8_t     state;
 	uint8_t     lost;     /* trace was lost while in here */

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Lines of an uninstrumented program against gcov's of the same source, built
+# with --coverage and run alike.  What differs rightfully is explained: by the
+# rules in tests/tools/compare_gcov.py, and line by line here.
+. tests/lib.sh
+
+top=$PWD
+: >"$tmp/nothing"
+
+# against NAME SOURCE EXPLAINED ARGUMENT...
+against() {
+	name=$1 source=$top/$2 explained=$3 dir=$tmp/$1
+	shift 3
+	mkdir -p "$dir/gcov"
+	if ! gcc -O0 -g -o "$dir/plain" "$source" || ! gcc -O0 -g --coverage -o "$dir/gcov/prog" "$source"; then
+		fail "gcov: $name" "the program does not build"
+		return
+	fi
+	(cd "$dir/gcov" && { ./prog "$@" >../want.out 2>/dev/null; echo $? >../want.rc; gcov prog-*.gcda >/dev/null; })
+	"$hwtrace" coverage -o "$dir/report" --lcov "$dir/info" \
+		-- "$dir/plain" "$@" >"$dir/out" 2>"$dir/err"
+	echo $? >"$dir/rc"
+	same "gcov: $name: the program's output" "$dir/want.out" "$dir/out"
+	same "gcov: $name: its status" "$dir/want.rc" "$dir/rc"
+	check "gcov: $name: nothing was lost" grep -qx "lost: nothing" "$dir/err"
+	check "gcov: $name: lines agree" python3 tests/tools/compare_gcov.py \
+		"$dir/gcov/$(basename "$source").gcov" "$dir/info" "$source" "$explained"
+	sed -n 's/^\([0-9]* lines in both.*\)/    \1/p' "$tmp/.check"
+}
+
+printf 'The quick brown fox\njumps over the lazy dog\nthe end\n' >"$tmp/text"
+against words samples/wordcount.c "$tmp/nothing" "$tmp/text"
+against words-options samples/wordcount.c "$tmp/nothing" -i -n 3 "$tmp/text" "$tmp/text"
+against words-usage samples/wordcount.c "$tmp/nothing" -x
+against words-missing samples/wordcount.c "$tmp/nothing" "$tmp/no-such-file"
+
+# setjmp() returns a second time; gcov counts the ways that lead to the line.
+n=$(grep -n 'setjmp(env)' tests/programs/covercase.c | cut -d: -f1)
+printf 'count\t%s\tsetjmp returns twice\n' "$n" >"$tmp/twice"
+against shapes-0 tests/programs/covercase.c "$tmp/twice"
+against shapes-3 tests/programs/covercase.c "$tmp/twice" 3
+against shapes-9 tests/programs/covercase.c "$tmp/twice" 9 again
