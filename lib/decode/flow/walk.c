@@ -7,19 +7,21 @@
 #include "base/vec.h"
 #include "decode/flow/walk.h"
 
-void
+int
 ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *arg)
 {
 	memset(w, 0, sizeof(*w));
 	w->want = want;
 	w->mode = 64;
 	ht_graph_init(&w->graph, read, arg);
+	return ht_contexts_init(&w->contexts);
 }
 
 void
 ht_walk_fini(struct ht_walk *w)
 {
 	ht_graph_fini(&w->graph);
+	ht_contexts_fini(&w->contexts);
 	ht_vec_free(&w->out);
 }
 
@@ -34,7 +36,7 @@ ht_walk_set(struct ht_walk *w, uint64_t ip, unsigned mode)
 void
 ht_walk_clear_stack(struct ht_walk *w)
 {
-	w->depth = 0;
+	memset(&w->stack, 0, sizeof(w->stack));
 }
 
 void
@@ -93,13 +95,15 @@ tell_branch(struct ht_walk *w, const struct ht_block *b, uint64_t to, unsigned f
 static void
 push(struct ht_walk *w, const struct ht_block *b)
 {
+	uint32_t context;
+
 	/* [PT 33.4.2.2]: a call of the next instruction only asks for its own address. */
 	if (b->insn == HT_INSN_CALL && b->target == b->next)
 		return;
-	w->stack[w->top] = b->next;
-	w->top = (w->top + 1) % HT_WALK_STACK;
-	if (w->depth < HT_WALK_STACK)
-		w->depth++;
+	context = ht_context_push(&w->contexts, 0, b->next);
+	if (!context)
+		w->no_memory = 1;
+	ht_return_stack_push(&w->stack, context);
 }
 
 static int
@@ -187,15 +191,17 @@ to_query(struct ht_walk *w, struct ht_block **out)
 static int
 compressed_return(struct ht_walk *w, struct ht_block *b, int taken)
 {
+	const struct ht_context *top;
 	uint64_t to;
 
 	if (!taken)
 		return misfit(w, HT_GAP_MISMATCH, "the trace has a branch not taken where the code returns");
-	if (w->depth == 0)
+	top = &w->contexts.at[ht_return_stack_pop(&w->stack)];
+	if (top->depth == 0)
 		return misfit(w, HT_GAP_MISMATCH, "a compressed return without a call before it");
-	w->top = (w->top + HT_WALK_STACK - 1) % HT_WALK_STACK;
-	w->depth--;
-	to = w->stack[w->top];
+	to = top->addr;
+	if (top->below)
+		ht_return_stack_push(&w->stack, top->below);
 	tell_block(w, b);
 	tell_branch(w, b, to, HT_BR_TAKEN);
 	ht_walk_set(w, to, w->mode);

@@ -13,9 +13,8 @@
 
 #include <hwtrace/decoder.h>
 
+#include "decode/flow/context.h"
 #include "decode/flow/graph.h"
-
-#define HT_WALK_STACK 64 /* return addresses that the processor keeps for compression */
 
 /* Result of an operation that the code does not allow: see fail_kind, why. */
 #define HT_WALK_MISFIT (-1000)
@@ -28,8 +27,8 @@ struct ht_walk {
 	uint8_t          branch_flags; /* HT_BR_IN_TX */
 	unsigned         want;
 
-	uint64_t         stack[HT_WALK_STACK];
-	unsigned         top, depth;
+	struct ht_contexts     contexts;
+	struct ht_return_stack stack;
 
 	struct { struct ht_event *at; size_t n, cap; } out;
 	int              no_memory;
@@ -38,7 +37,8 @@ struct ht_walk {
 	const char      *why;
 };
 
-void ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *arg);
+/* 0, or -HT_ENOMEM; ht_walk_fini() is due in any case. */
+int  ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *arg);
 void ht_walk_fini(struct ht_walk *w);
 
 void ht_walk_set(struct ht_walk *w, uint64_t ip, unsigned mode);

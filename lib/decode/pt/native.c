@@ -656,7 +656,8 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	d->state = e;
 	e->d = d;
 	ht_pt_input_init(&e->in, d->stream);
-	ht_walk_init(&e->walk, d->want, read_code, d);
+	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0)
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	ht_pt_time_init(&e->time, &d->info->cpu);
 	e->mode = 64;
 	e->packets_lost = 1;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwtrace/error.h>
+
+#include "base/vec.h"
+#include "decode/flow/context.h"
+
+#define FIRST_SLOTS 1024
+
+int
+ht_contexts_init(struct ht_contexts *c)
+{
+	struct ht_context *empty;
+
+	memset(c, 0, sizeof(*c));
+	empty = ht_vec_push(c);
+	c->slots = calloc(FIRST_SLOTS, sizeof(*c->slots));
+	c->n_slots = FIRST_SLOTS;
+	if (!empty || !c->slots)
+		return -HT_ENOMEM;
+	memset(empty, 0, sizeof(*empty));
+	return 0;
+}
+
+void
+ht_contexts_fini(struct ht_contexts *c)
+{
+	free(c->slots);
+	ht_vec_free(c);
+	memset(c, 0, sizeof(*c));
+}
+
+static size_t
+hash(uint32_t below, uint64_t addr)
+{
+	return (size_t)((addr ^ (uint64_t)below * 0xff51afd7ed558ccdull) * 0x9e3779b97f4a7c15ull >> 24);
+}
+
+static int
+grow(struct ht_contexts *c)
+{
+	size_t n = c->n_slots * 4;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	for (size_t i = 1; i < c->n; i++) {
+		size_t at;
+
+		for (at = hash(c->at[i].below, c->at[i].addr) & (n - 1); slots[at]; at = (at + 1) & (n - 1))
+			;
+		slots[at] = (uint32_t)i;
+	}
+	free(c->slots);
+	c->slots = slots;
+	c->n_slots = n;
+	return 0;
+}
+
+uint32_t
+ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
+{
+	struct ht_context *x;
+	size_t at;
+
+	if (c->n * 2 >= c->n_slots && grow(c) < 0)
+		return 0;
+	for (at = hash(below, addr) & (c->n_slots - 1); c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
+		x = &c->at[c->slots[at]];
+		if (x->addr == addr && x->below == below)
+			return c->slots[at];
+	}
+	x = c->n < UINT32_MAX ? ht_vec_push(c) : NULL;
+	if (!x)
+		return 0;
+	*x = (struct ht_context){ .addr = addr, .below = below, .depth = c->at[below].depth + 1 };
+	c->slots[at] = (uint32_t)(c->n - 1);
+	return c->slots[at];
+}
