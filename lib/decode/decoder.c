@@ -103,6 +103,12 @@ ht_decoder_next(struct ht_decoder *d, struct ht_event *ev, int n)
 }
 
 int
+ht_decoder_count(struct ht_decoder *d, struct ht_counts *out)
+{
+	return d->engine->count ? d->engine->count(d, out) : -HT_EUNSUPPORTED;
+}
+
+int
 ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap)
 {
 	size_t cap = d->cap_gaps;

@@ -7,6 +7,7 @@
 #define DECODE_ENGINE_H
 
 #include <hwtrace/decoder.h>
+#include <hwtrace/flow.h>
 
 struct ht_engine {
 	const char *name;
@@ -17,6 +18,8 @@ struct ht_engine {
 	void (*close)(struct ht_decoder *d);
 	/* As ht_decoder_next(). */
 	int (*next)(struct ht_decoder *d, struct ht_event *ev, int n);
+	/* As ht_decoder_count(); NULL = it cannot. */
+	int (*count)(struct ht_decoder *d, struct ht_counts *out);
 };
 
 struct ht_decoder {

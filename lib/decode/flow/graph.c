@@ -199,6 +199,12 @@ ht_graph_split(struct ht_graph *g, const struct ht_block *b, uint64_t ip, uint64
 	return -1;
 }
 
+struct ht_block *
+ht_graph_at(const struct ht_graph *g, uint32_t i)
+{
+	return &g->pages[i >> PAGE_SHIFT][i % PAGE];
+}
+
 static int
 touches(const struct ht_block *b, const struct ht_range *ranges, uint32_t n)
 {
@@ -218,7 +224,7 @@ rehash(struct ht_graph *g)
 	memset(g->slots, 0, g->n_slots * sizeof(*g->slots));
 	g->used = 0;
 	for (uint32_t i = 0; i < g->n_blocks; i++) {
-		struct ht_block *b = &g->pages[i >> PAGE_SHIFT][i % PAGE];
+		struct ht_block *b = ht_graph_at(g, i);
 		size_t at;
 
 		if (b->end == HT_END_DEAD)
@@ -236,7 +242,7 @@ ht_graph_invalidate(struct ht_graph *g, const struct ht_range *ranges, uint32_t 
 	uint32_t dropped = 0;
 
 	for (uint32_t i = 0; i < g->n_blocks; i++) {
-		struct ht_block *b = &g->pages[i >> PAGE_SHIFT][i % PAGE];
+		struct ht_block *b = ht_graph_at(g, i);
 
 		if (b->end != HT_END_DEAD && touches(b, ranges, n)) {
 			b->end = HT_END_DEAD;

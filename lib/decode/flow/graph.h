@@ -37,11 +37,13 @@ struct ht_block {
 	uint64_t target;    /* COND, JUMP, CALL */
 	struct ht_block *to_next, *to_target; /* NULL = not looked up yet */
 	uint32_t insns;
-	uint32_t node;      /* for the user of the graph, 0 at first */
+	uint32_t state;     /* of the memo: that of a place in front of this block; 0 = none yet */
 	uint8_t  insn;      /* enum ht_insn_class of the last instruction */
 	uint8_t  last_size; /* bytes of the last instruction */
 	uint8_t  mode;      /* 16, 32, 64 */
 	uint8_t  end;       /* enum ht_block_end */
+	/* When counting: the last instruction branched to `target`, or went on to `next`. */
+	uint64_t taken, passed;
 };
 
 /* Code bytes at `addr`: returns how many of `size` are there. */
@@ -73,6 +75,9 @@ struct ht_block *ht_graph_target(struct ht_graph *g, struct ht_block *b);
  */
 int64_t ht_graph_split(struct ht_graph *g, const struct ht_block *b, uint64_t ip, uint64_t *last,
                        uint8_t *size);
+
+/* Block number `i` of n_blocks, dead ones included. */
+struct ht_block *ht_graph_at(const struct ht_graph *g, uint32_t i);
 
 /* The code in `ranges` changed; n == 0: anything may have.  Returns the number of blocks dropped. */
 uint32_t ht_graph_invalidate(struct ht_graph *g, const struct ht_range *ranges, uint32_t n);

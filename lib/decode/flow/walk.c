@@ -70,24 +70,57 @@ here(struct ht_walk *w)
 	return w->block;
 }
 
+static struct ht_event
+block_event(const struct ht_block *b)
+{
+	return (struct ht_event){ .a = b->start, .b = b->last, .n = b->insns, .kind = HT_EV_BLOCK,
+		                  .insn = b->insn, .size = b->last_size };
+}
+
+/* In front of tell_branch(), which counts the block too. */
 static void
 tell_block(struct ht_walk *w, const struct ht_block *b)
 {
-	struct ht_event ev = { .a = b->start, .b = b->last, .n = b->insns, .kind = HT_EV_BLOCK,
-		               .insn = b->insn, .size = b->last_size };
+	struct ht_event ev = block_event(b);
 
-	if (b->insns == 0)
+	if (w->edges || b->insns == 0)
 		return;
 	w->instructions += b->insns;
 	ht_walk_emit(w, HT_DECODE_BLOCKS, &ev);
 }
 
+/* Instructions that no branch follows. */
 static void
-tell_branch(struct ht_walk *w, const struct ht_block *b, uint64_t to, unsigned flags)
+tell_part(struct ht_walk *w, const struct ht_event *ev)
+{
+	if (ev->n == 0)
+		return;
+	if (w->edges) {
+		w->no_memory |= ht_edges_add_part(w->edges, ev, 1) < 0;
+		return;
+	}
+	w->instructions += ev->n;
+	ht_walk_emit(w, HT_DECODE_BLOCKS, ev);
+}
+
+static void
+tell_lone_block(struct ht_walk *w, const struct ht_block *b)
+{
+	struct ht_event ev = block_event(b);
+
+	tell_part(w, &ev);
+}
+
+static void
+tell_branch(struct ht_walk *w, struct ht_block *b, uint64_t to, unsigned flags)
 {
 	struct ht_event ev = { .a = b->last, .b = to, .kind = HT_EV_BRANCH, .insn = b->insn,
 		               .flags = (uint8_t)(flags | w->branch_flags), .size = b->last_size };
 
+	if (w->edges) {
+		w->no_memory |= ht_edges_branch(w->edges, b, to, ev.flags, 1) < 0;
+		return;
+	}
 	w->branches++;
 	ht_walk_emit(w, HT_DECODE_BRANCHES, &ev);
 }
@@ -120,9 +153,11 @@ go(struct ht_walk *w, struct ht_block *to)
 static int
 pass(struct ht_walk *w, struct ht_block *b)
 {
-	tell_block(w, b);
-	if (b->insn == HT_INSN_OTHER)
+	if (b->insn == HT_INSN_OTHER) {
+		tell_lone_block(w, b);
 		return go(w, ht_graph_next(&w->graph, b));
+	}
+	tell_block(w, b);
 	tell_branch(w, b, b->target, HT_BR_TAKEN);
 	if (b->insn == HT_INSN_CALL)
 		push(w, b);
@@ -138,7 +173,7 @@ passes(const struct ht_block *b)
 static int
 no_code(struct ht_walk *w, const struct ht_block *b)
 {
-	tell_block(w, b); /* what is known did run */
+	tell_lone_block(w, b); /* what is known did run */
 	w->ip = b->next;
 	if (b->end == HT_END_NO_CODE)
 		return misfit(w, HT_GAP_NO_CODE, NULL);
@@ -255,8 +290,7 @@ part(struct ht_walk *w, const struct ht_block *b, uint64_t ip)
 		return 0;
 	if (n > 0) {
 		ev.n = (uint32_t)n;
-		w->instructions += (uint64_t)n;
-		ht_walk_emit(w, HT_DECODE_BLOCKS, &ev);
+		tell_part(w, &ev);
 	}
 	ht_walk_set(w, ip, w->mode);
 	return 1;
@@ -278,7 +312,7 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 		if (part(w, b, ip))
 			return 0;
 		if (b->insn == HT_INSN_SYSCALL && b->next == ip) {
-			tell_block(w, b); /* INT3, INT n: the event names the place behind it */
+			tell_lone_block(w, b); /* INT3, INT n: the event names the place behind it */
 			ht_walk_set(w, ip, w->mode);
 			return 0;
 		}
@@ -318,10 +352,13 @@ ht_walk_disable(struct ht_walk *w, int has_ip, uint64_t ip, uint64_t *from, uint
 	}
 	*from = b->last;
 	*resume = has_ip ? ip : b->next;
-	tell_block(w, b);
-	if (b->insn != HT_INSN_COND || has_ip)
+	if (b->insn == HT_INSN_COND && !has_ip) {
+		tell_lone_block(w, b); /* which way it went is not known */
+	} else {
+		tell_block(w, b);
 		tell_branch(w, b, has_ip ? ip : 0,
 		            HT_BR_TRACE_OFF | (b->insn == HT_INSN_COND && ip == b->next ? 0 : HT_BR_TAKEN));
+	}
 	if (b->insn == HT_INSN_CALL || b->insn == HT_INSN_CALL_IND)
 		push(w, b);
 	return 0;

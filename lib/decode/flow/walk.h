@@ -14,6 +14,7 @@
 #include <hwtrace/decoder.h>
 
 #include "decode/flow/context.h"
+#include "decode/flow/edges.h"
 #include "decode/flow/graph.h"
 
 /* Result of an operation that the code does not allow: see fail_kind, why. */
@@ -26,6 +27,7 @@ struct ht_walk {
 	unsigned         mode;
 	uint8_t          branch_flags; /* HT_BR_IN_TX */
 	unsigned         want;
+	struct ht_edges *edges;  /* not NULL: count into it and into the blocks, tell nothing */
 
 	struct ht_contexts     contexts;
 	struct ht_return_stack stack;

@@ -21,8 +21,8 @@ tell(struct ht_pt_engine *e, unsigned mask, struct ht_event ev)
 }
 
 /* Time and cycles up to here, in front of what is told next. */
-static void
-tell_time(struct ht_pt_engine *e)
+void
+ht_pt_tell_time(struct ht_pt_engine *e)
 {
 	struct ht_pt_time *t = &e->time;
 
@@ -104,7 +104,7 @@ enable(struct ht_pt_engine *e, uint64_t ip)
 
 	if (rc < 0)
 		return rc;
-	tell_time(e);
+	ht_pt_tell_time(e);
 	tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_ENABLE, .b = ip,
 		.flags = !was_lost && ip == e->resume_ip ? HT_EV_F_RESUME : 0 });
 	ht_walk_set(&e->walk, ip, e->mode);
@@ -169,21 +169,14 @@ leave_psb(struct ht_pt_engine *e)
 
 static int take_deferred_target(struct ht_pt_engine *e);
 
-static int
-take_tnt(struct ht_pt_engine *e, const struct ht_pt_packet *p)
+/* Outcomes, the oldest in bit count-1, one by one. */
+int
+ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count)
 {
 	int rc;
 
-	if (e->place == HT_PLACE_LOST)
-		return 0;
-	if (e->place == HT_PLACE_OFF) {
-		open_gap(e, HT_GAP_MISMATCH, 0, "branch outcomes while tracing is disabled");
-		return 0;
-	}
-	e->fup_async = 0;
-	tell_time(e);
-	for (unsigned i = p->count; i-- > 0;) {
-		while ((rc = ht_walk_outcome(&e->walk, (int)(p->value >> i & 1))) == 0) {
+	while (count-- > 0) {
+		while ((rc = ht_walk_outcome(&e->walk, (int)(bits >> count & 1))) == 0) {
 			rc = take_deferred_target(e);
 			if (rc < 0 || e->place != HT_PLACE_ON)
 				return rc;
@@ -192,6 +185,20 @@ take_tnt(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 			return result(e, rc);
 	}
 	return 0;
+}
+
+static int
+take_tnt(struct ht_pt_engine *e, const struct ht_pt_packet *p)
+{
+	if (e->place == HT_PLACE_LOST)
+		return 0;
+	if (e->place == HT_PLACE_OFF) {
+		open_gap(e, HT_GAP_MISMATCH, 0, "branch outcomes while tracing is disabled");
+		return 0;
+	}
+	e->fup_async = 0;
+	ht_pt_tell_time(e);
+	return ht_pt_take_bits(e, p->value, p->count);
 }
 
 static void
@@ -231,7 +238,7 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		if (rc < 0)
 			return rc;
 	} else {
-		tell_time(e);
+		ht_pt_tell_time(e);
 		rc = ht_walk_to(&e->walk, ip);
 		if (rc < 0)
 			return result(e, rc);
@@ -254,11 +261,19 @@ take_async(struct ht_pt_engine *e, uint64_t ip)
 	return 0;
 }
 
+int
+ht_pt_take_target(struct ht_pt_engine *e, uint64_t ip)
+{
+	int rc = ht_walk_target(&e->walk, ip, e->next_mode ? e->next_mode : e->mode);
+
+	take_next_mode(e);
+	return result(e, rc);
+}
+
 static int
 take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
 	uint64_t ip;
-	int rc;
 
 	if (!take_ip(e, p, &ip)) {
 		if (e->place == HT_PLACE_ON)
@@ -275,12 +290,10 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		open_gap(e, HT_GAP_MISMATCH, 0, "a branch target while tracing is disabled");
 		return 0;
 	}
-	tell_time(e);
+	ht_pt_tell_time(e);
 	if (e->fup_async)
 		return take_async(e, ip);
-	rc = ht_walk_target(&e->walk, ip, e->next_mode ? e->next_mode : e->mode);
-	take_next_mode(e);
-	return result(e, rc);
+	return ht_pt_take_target(e, ip);
 }
 
 static int
@@ -316,7 +329,7 @@ take_pgd(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	}
 	if (e->place == HT_PLACE_OFF)
 		return 0;
-	tell_time(e);
+	ht_pt_tell_time(e);
 	if (e->fup_async) {
 		e->fup_async = 0;
 		tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_ASYNC, .a = e->fup_ip, .b = ip });
@@ -444,7 +457,7 @@ take_time(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
 	ht_pt_time_packet(&e->time, p);
 	if (p->kind == HT_PT_CBR) {
-		tell_time(e);
+		ht_pt_tell_time(e);
 		tell(e, HT_DECODE_TIME, (struct ht_event){ .kind = HT_EV_CBR, .n = (uint32_t)p->value & 0xff });
 	} else if (p->kind != HT_PT_TMA) {
 		look_at_clock(e);
@@ -627,7 +640,7 @@ read_code(void *arg, uint64_t addr, void *buf, size_t size)
 	return ht_view_read(d->view, addr, buf, size);
 }
 
-static void
+static int
 apply_change(struct ht_pt_engine *e)
 {
 	const struct ht_range *ranges;
@@ -635,9 +648,11 @@ apply_change(struct ht_pt_engine *e)
 
 	e->change_due = 0;
 	if (!ht_view_advance(e->d->view, to_ns(e, e->time.tsc)))
-		return;
+		return 0;
 	ranges = ht_view_changes(e->d->view, &n);
-	ht_graph_invalidate(&e->walk.graph, ranges, n);
+	if (ht_graph_invalidate(&e->walk.graph, ranges, n) == 0)
+		return 0;
+	return ht_memo_reset(&e->memo);
 }
 
 static int
@@ -656,7 +671,7 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	d->state = e;
 	e->d = d;
 	ht_pt_input_init(&e->in, d->stream);
-	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0)
+	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0 || ht_memo_init(&e->memo, &e->walk) < 0)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	ht_pt_time_init(&e->time, &d->info->cpu);
 	e->mode = 64;
@@ -675,6 +690,8 @@ native_close(struct ht_decoder *d)
 
 	if (!e)
 		return;
+	ht_memo_fini(&e->memo);
+	ht_edges_fini(&e->edges);
 	ht_walk_fini(&e->walk);
 	free(e);
 	d->state = NULL;
@@ -694,25 +711,67 @@ hand_out(struct ht_pt_engine *e, struct ht_event *ev, int n)
 	return (int)left;
 }
 
+/* Packets until `limit` events wait, the code is about to change or the stream ends. */
+static int
+run(struct ht_pt_engine *e, size_t limit)
+{
+	int rc;
+
+	while (e->walk.out.n < limit && !e->ended && !e->change_due) {
+		rc = ht_pt_fast(e, limit);
+		if (rc == 0 && e->walk.out.n < limit)
+			rc = step(e);
+		if (rc < 0)
+			return rc;
+		if (e->walk.no_memory)
+			return -HT_ENOMEM;
+	}
+	return 0;
+}
+
 static int
 native_next(struct ht_decoder *d, struct ht_event *ev, int n)
 {
 	struct ht_pt_engine *e = d->state;
 	int rc = 0;
 
-	if (e->walk.out.n == 0 && e->change_due)
-		apply_change(e);
-	while (e->walk.out.n < (size_t)n && !e->ended && !e->change_due) {
-		rc = step(e);
-		if (rc < 0 || e->walk.no_memory)
-			return rc < 0 ? rc : -HT_ENOMEM;
-		if (e->change_due && e->walk.out.n == 0)
-			apply_change(e);
+	while (e->walk.out.n == 0 && rc == 0) {
+		if (e->change_due)
+			rc = apply_change(e);
+		else if (e->ended)
+			break;
+		else
+			rc = run(e, (size_t)n);
 	}
+	if (rc < 0)
+		return rc;
 	d->stats.instructions = e->walk.instructions;
 	d->stats.branches = e->walk.branches;
 	d->stats.bytes_decoded = e->in.consumed - d->stats.bytes_skipped;
 	return e->walk.out.n ? hand_out(e, ev, n) : 0;
+}
+
+static int
+native_count(struct ht_decoder *d, struct ht_counts *out)
+{
+	struct ht_pt_engine *e = d->state;
+	int rc = 0;
+
+	if (e->ended)
+		return 0;
+	e->walk.edges = &e->edges;
+	if (e->change_due)
+		rc = apply_change(e);
+	while (rc == 0 && !e->ended && !e->change_due) {
+		rc = run(e, SIZE_MAX);
+		e->walk.out.n = 0; /* gaps: they are noted in the decoder */
+	}
+	if (rc == 0)
+		rc = ht_memo_fold(&e->memo);
+	if (rc == 0)
+		rc = ht_edges_take(&e->edges, &e->walk.graph, out, &d->stats.instructions, &d->stats.branches);
+	d->stats.bytes_decoded = e->in.consumed - d->stats.bytes_skipped;
+	return rc < 0 ? rc : 1;
 }
 
 const struct ht_engine ht_engine_native = {
@@ -721,4 +780,5 @@ const struct ht_engine ht_engine_native = {
 	.open = native_open,
 	.close = native_close,
 	.next = native_next,
+	.count = native_count,
 };

@@ -11,6 +11,7 @@
 #define DECODE_PT_NATIVE_H
 
 #include "decode/engine.h"
+#include "decode/flow/memo.h"
 #include "decode/flow/walk.h"
 #include "decode/pt/input.h"
 #include "decode/pt/time.h"
@@ -25,6 +26,8 @@ struct ht_pt_engine {
 	struct ht_decoder *d;
 	struct ht_pt_input in;
 	struct ht_walk     walk;
+	struct ht_memo     memo;
+	struct ht_edges    edges;       /* for ht_decoder_count() */
 	struct ht_pt_time  time;
 	size_t             handed;      /* events of walk.out given out already */
 	uint64_t           told_tsc;    /* of the last TIME event */
@@ -56,5 +59,16 @@ struct ht_pt_engine {
 	int                gap_open;
 	uint64_t           gap_tsc;
 };
+
+/* Shared by native.c and fast.c. */
+void ht_pt_tell_time(struct ht_pt_engine *e);
+int  ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count);
+int  ht_pt_take_target(struct ht_pt_engine *e, uint64_t ip);
+
+/*
+ * Take packets as long as they are of the plain kinds, the place is known and
+ * less than `limit` events wait.  0, or -HT_E...; maybe nothing was done.
+ */
+int ht_pt_fast(struct ht_pt_engine *e, size_t limit);
 
 #endif

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwtrace/error.h>
+
+#include "base/vec.h"
+#include "decode/flow/memo.h"
+
+#define FIRST_ENTRIES 8192u
+#define FIRST_TARGETS 1024u
+#define WHOLE_DEPTH   4u  /* a popped context no deeper goes into an entry whole */
+#define CHAIN_MAX     256u /* direct branches in a row that an entry may pass */
+#define ODD           2654435761u /* multiplying by it is one-to-one modulo 2^32 ... */
+#define ODD_INVERSE   244002641u  /* ... and this undoes it */
+
+/* -- states --------------------------------------------------------------- */
+
+static uint32_t
+name_of(size_t number)
+{
+	return (uint32_t)number * ODD;
+}
+
+static struct ht_memo_state *
+state_of(const struct ht_memo *m, uint32_t name)
+{
+	return &m->states.at[name * ODD_INVERSE];
+}
+
+static uint32_t
+new_state(struct ht_memo *m, struct ht_block *block, uint32_t bits)
+{
+	struct ht_memo_state *s = m->states.n < UINT32_MAX ? ht_vec_push(&m->states) : NULL;
+
+	if (!s)
+		return 0;
+	*s = (struct ht_memo_state){ .block = block, .bits = bits };
+	return name_of(m->states.n - 1);
+}
+
+static uint32_t
+place_state(struct ht_memo *m, struct ht_block *block)
+{
+	if (!block->state)
+		block->state = new_state(m, block, 0);
+	return block->state;
+}
+
+static size_t
+return_hash(const struct ht_block *block, uint32_t bits)
+{
+	return (size_t)(((uint64_t)(uintptr_t)block ^ bits) * 0x9e3779b97f4a7c15ull >> 24);
+}
+
+static int
+grow_returns(struct ht_memo *m)
+{
+	size_t n = m->n_returns ? m->n_returns * 4 : 1024;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	for (size_t i = 0; i < m->n_returns; i++) {
+		const struct ht_memo_state *s;
+		size_t at;
+
+		if (!m->returns[i])
+			continue;
+		s = state_of(m, m->returns[i]);
+		for (at = return_hash(s->block, s->bits) & (n - 1); slots[at]; at = (at + 1) & (n - 1))
+			;
+		slots[at] = m->returns[i];
+	}
+	free(m->returns);
+	m->returns = slots;
+	m->n_returns = n;
+	return 0;
+}
+
+/* `block` returns, and `bits` (its own outcome first) are still to be taken. */
+static uint32_t
+return_state(struct ht_memo *m, struct ht_block *block, uint32_t bits)
+{
+	size_t at;
+
+	if (m->used_returns * 2 >= m->n_returns && grow_returns(m) < 0)
+		return 0;
+	for (at = return_hash(block, bits) & (m->n_returns - 1); m->returns[at]; at = (at + 1) & (m->n_returns - 1)) {
+		const struct ht_memo_state *s = state_of(m, m->returns[at]);
+
+		if (s->block == block && s->bits == bits)
+			return m->returns[at];
+	}
+	m->returns[at] = new_state(m, block, bits);
+	m->used_returns += m->returns[at] != 0;
+	return m->returns[at];
+}
+
+/* -- walking an entry ------------------------------------------------------ */
+
+enum telling { TELL_NOTHING, TELL_EVENTS, TELL_COUNTS };
+
+/* A walk over an entry, to build it, to make its events, or to count it. */
+struct trip {
+	struct ht_memo  *m;
+	enum telling     telling;
+	uint64_t         weight;
+	struct ht_block *block;
+	uint32_t         bits;    /* outcomes left, under a stop bit */
+	uint32_t         context; /* pushed and not popped */
+	int              at_return, no_memory;
+};
+
+static void
+tell(struct trip *t, struct ht_block *b, uint64_t to, unsigned flags)
+{
+	struct ht_walk *w = t->m->walk;
+	struct ht_event *ev;
+
+	if (t->telling == TELL_COUNTS) {
+		t->no_memory |= ht_edges_branch(w->edges, b, to, flags, t->weight) < 0;
+		return;
+	}
+	if (w->want & HT_DECODE_BLOCKS) {
+		ev = ht_vec_push(&t->m->runs);
+		if (ev)
+			*ev = (struct ht_event){ .a = b->start, .b = b->last, .n = b->insns,
+				                 .kind = HT_EV_BLOCK, .insn = b->insn, .size = b->last_size };
+		t->no_memory |= !ev;
+	}
+	if (w->want & HT_DECODE_BRANCHES && b->insn != HT_INSN_OTHER) {
+		ev = ht_vec_push(&t->m->runs);
+		if (ev)
+			*ev = (struct ht_event){ .a = b->last, .b = to, .kind = HT_EV_BRANCH, .insn = b->insn,
+				                 .flags = (uint8_t)flags, .size = b->last_size };
+		t->no_memory |= !ev;
+	}
+}
+
+static inline void
+maybe_tell(struct trip *t, struct ht_block *b, uint64_t to, unsigned flags)
+{
+	if (t->telling != TELL_NOTHING)
+		tell(t, b, to, flags);
+}
+
+static void
+push(struct trip *t, const struct ht_block *b)
+{
+	if (b->insn == HT_INSN_CALL && b->target == b->next)
+		return;
+	t->context = ht_context_push(&t->m->walk->contexts, t->context, b->next);
+	t->no_memory |= !t->context;
+}
+
+/* Over direct jumps and calls.  0 with t->block at a block that needs trace, or -1: no entry. */
+static int
+chain(struct trip *t)
+{
+	struct ht_graph *g = &t->m->walk->graph;
+
+	for (unsigned i = 0; t->block && i < CHAIN_MAX; i++) {
+		struct ht_block *b = t->block;
+
+		if (b->insn == HT_INSN_JUMP || b->insn == HT_INSN_CALL) {
+			maybe_tell(t, b, b->target, HT_BR_TAKEN);
+			if (b->insn == HT_INSN_CALL)
+				push(t, b);
+			t->block = ht_graph_target(g, b);
+		} else if (b->end == HT_END_LONG) {
+			maybe_tell(t, b, b->next, 0);
+			t->block = ht_graph_next(g, b);
+		} else {
+			return b->end == HT_END_BRANCH ? 0 : -1;
+		}
+	}
+	return -1;
+}
+
+/* The highest outcome of t->bits; takes it off. */
+static unsigned
+take_bit(struct trip *t)
+{
+	unsigned top = 31 - (unsigned)__builtin_clz(t->bits); /* of the stop bit */
+	unsigned taken = t->bits >> (top - 1) & 1;
+
+	t->bits = (t->bits & ((1u << (top - 1)) - 1)) | 1u << (top - 1);
+	return taken;
+}
+
+static void
+walk_return(struct trip *t)
+{
+	const struct ht_context *c = &t->m->walk->contexts.at[t->context];
+	uint64_t to = c->addr;
+
+	t->context = c->below;
+	maybe_tell(t, t->block, to, HT_BR_TAKEN);
+	t->block = ht_graph_block(&t->m->walk->graph, to, t->block->mode);
+	take_bit(t);
+}
+
+/* All outcomes, or as far as a return that goes below (at_return).  0, or -1: no entry. */
+static int
+walk_outcomes(struct trip *t)
+{
+	while (t->bits > 1) {
+		struct ht_block *b;
+		unsigned taken;
+
+		if (!t->at_return && chain(t) < 0)
+			return -1;
+		b = t->block;
+		if (b->insn == HT_INSN_RET) {
+			unsigned top = 31 - (unsigned)__builtin_clz(t->bits);
+
+			if (!(t->bits >> (top - 1) & 1))
+				return -1;
+			if (!t->context) {
+				t->at_return = 1;
+				return 0;
+			}
+			walk_return(t);
+		} else if (b->insn == HT_INSN_COND) {
+			taken = take_bit(t);
+			maybe_tell(t, b, taken ? b->target : b->next, taken ? HT_BR_TAKEN : 0);
+			t->block = taken ? ht_graph_target(&t->m->walk->graph, b)
+			                 : ht_graph_next(&t->m->walk->graph, b);
+		} else {
+			return -1;
+		}
+		t->at_return = 0;
+		if (!t->block)
+			t->no_memory = 1;
+		if (t->no_memory)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+walk_target(struct trip *t, uint64_t ip)
+{
+	struct ht_block *b;
+
+	if (chain(t) < 0)
+		return -1;
+	b = t->block;
+	if (b->insn == HT_INSN_COND)
+		return -1;
+	maybe_tell(t, b, ip, HT_BR_TAKEN);
+	if (b->insn == HT_INSN_CALL_IND)
+		push(t, b);
+	t->block = ht_graph_block(&t->m->walk->graph, ip, b->mode);
+	if (!t->block)
+		t->no_memory = 1;
+	return t->no_memory ? -1 : 0;
+}
+
+/* A trip from `state` by `key`. */
+static struct trip
+set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, uint64_t weight)
+{
+	const struct ht_memo_state *s = state_of(m, state);
+	struct trip t = { .m = m, .telling = telling, .weight = weight, .block = s->block,
+		          .bits = key & HT_MEMO_CONTEXT ? s->bits : key,
+		          .context = key & HT_MEMO_CONTEXT ? key & ~HT_MEMO_CONTEXT : 0 };
+
+	t.at_return = key & HT_MEMO_CONTEXT ? 1 : 0;
+	return t;
+}
+
+/* -- tables ---------------------------------------------------------------- */
+
+static size_t
+entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
+{
+	return (state ^ (key & HT_MEMO_CONTEXT ? key * 0x9e3779b1u : key << 4)) & m->entry_mask;
+}
+
+static size_t
+target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip)
+{
+	return (state ^ (uint32_t)(ip * 0x9e3779b97f4a7c15ull >> 32)) & m->target_mask;
+}
+
+static int
+grow_entries(struct ht_memo *m)
+{
+	size_t old = m->entry_mask + 1, n = m->entries ? old * 4 : FIRST_ENTRIES;
+	struct ht_memo_entry *was = m->entries, *now = calloc(n, sizeof(*now));
+
+	if (!now)
+		return -HT_ENOMEM;
+	m->entries = now;
+	m->entry_mask = n - 1;
+	for (size_t i = 0; was && i < old; i++) {
+		size_t at;
+
+		if (!was[i].key)
+			continue;
+		for (at = entry_slot(m, was[i].state, was[i].key); now[at].key; at = (at + 1) & m->entry_mask)
+			;
+		now[at] = was[i];
+	}
+	free(was);
+	return 0;
+}
+
+static int
+grow_targets(struct ht_memo *m)
+{
+	size_t old = m->target_mask + 1, n = m->targets ? old * 4 : FIRST_TARGETS;
+	struct ht_memo_target *was = m->targets, *now = calloc(n, sizeof(*now));
+
+	if (!now)
+		return -HT_ENOMEM;
+	m->targets = now;
+	m->target_mask = n - 1;
+	for (size_t i = 0; was && i < old; i++) {
+		size_t at;
+
+		if (!was[i].state)
+			continue;
+		for (at = target_slot(m, was[i].state, was[i].ip); now[at].state; at = (at + 1) & m->target_mask)
+			;
+		now[at] = was[i];
+	}
+	free(was);
+	return 0;
+}
+
+/* Begin and end of the run that a trip tells; 0 when nothing is told. */
+static uint32_t
+begin_run(struct trip *t)
+{
+	struct ht_event *head;
+
+	if (t->telling != TELL_EVENTS)
+		return 0;
+	head = t->m->runs.n < UINT32_MAX - (1u << 20) ? ht_vec_push(&t->m->runs) : NULL;
+	if (!head) {
+		t->no_memory = 1;
+		return 0;
+	}
+	*head = (struct ht_event){ 0 };
+	return (uint32_t)(t->m->runs.n - 1);
+}
+
+static void
+end_run(struct trip *t, uint32_t run, int failed)
+{
+	struct ht_event *head;
+
+	if (!run)
+		return;
+	if (failed) {
+		t->m->runs.n = run;
+		return;
+	}
+	head = &t->m->runs.at[run];
+	head->n = (uint32_t)(t->m->runs.n - run - 1);
+	for (uint32_t i = 1; i <= head->n; i++) {
+		if (head[i].kind == HT_EV_BLOCK)
+			head->a += head[i].n;
+		else
+			head->b++;
+	}
+}
+
+/* The entry for a free slot; NULL with *rc 0: none can be made, or -HT_ENOMEM. */
+static struct ht_memo_entry *
+build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
+{
+	struct trip t = set_out(m, state, key, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
+	uint32_t run = begin_run(&t), next;
+	struct ht_memo_entry *e;
+	int failed = walk_outcomes(&t) < 0;
+	size_t at;
+
+	end_run(&t, run, failed);
+	*rc = t.no_memory ? -HT_ENOMEM : 0;
+	if (failed || t.no_memory)
+		return NULL;
+	next = t.at_return ? return_state(m, t.block, t.bits) : place_state(m, t.block);
+	if (!next || (m->n_entries * 2 > m->entry_mask && grow_entries(m) < 0)) {
+		*rc = -HT_ENOMEM;
+		return NULL;
+	}
+	for (at = entry_slot(m, state, key); m->entries[at].key; at = (at + 1) & m->entry_mask)
+		;
+	e = &m->entries[at];
+	*e = (struct ht_memo_entry){ .state = state, .key = key, .next = next,
+		                     .push = t.at_return ? HT_MEMO_RETURNS : t.context, .run = run };
+	m->n_entries++;
+	return e;
+}
+
+static struct ht_memo_target *
+build_target(struct ht_memo *m, uint32_t state, uint64_t ip, int *rc)
+{
+	struct trip t = set_out(m, state, 1, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
+	uint32_t run = begin_run(&t), next;
+	int failed = walk_target(&t, ip) < 0;
+	size_t at;
+
+	end_run(&t, run, failed);
+	*rc = t.no_memory ? -HT_ENOMEM : 0;
+	if (failed || t.no_memory)
+		return NULL;
+	next = place_state(m, t.block);
+	if (!next || (m->n_targets * 2 > m->target_mask && grow_targets(m) < 0)) {
+		*rc = -HT_ENOMEM;
+		return NULL;
+	}
+	for (at = target_slot(m, state, ip); m->targets[at].state; at = (at + 1) & m->target_mask)
+		;
+	m->targets[at] = (struct ht_memo_target){ .ip = ip, .state = state, .next = next, .push = t.context,
+		                                  .run = run };
+	m->n_targets++;
+	return &m->targets[at];
+}
+
+/* -- taking ---------------------------------------------------------------- */
+
+static int
+give_run(struct ht_memo *m, uint32_t run)
+{
+	const struct ht_event *head = &m->runs.at[run];
+	struct ht_walk *w = m->walk;
+	struct ht_event *to;
+
+	if (ht_vec_reserve(&w->out, w->out.n + head->n) < 0)
+		return -HT_ENOMEM;
+	to = w->out.at + w->out.n;
+	memcpy(to, head + 1, head->n * sizeof(*to));
+	w->out.n += head->n;
+	if (w->branch_flags)
+		for (uint32_t i = 0; i < head->n; i++)
+			if (to[i].kind == HT_EV_BRANCH)
+				to[i].flags |= w->branch_flags;
+	w->instructions += head->a;
+	w->branches += head->b;
+	return 0;
+}
+
+/* Pops what a return needs: a shallow context whole, else its newest address. 0: nothing there. */
+static uint32_t
+pop(struct ht_memo *m)
+{
+	struct ht_walk *w = m->walk;
+	uint32_t context = ht_return_stack_pop(&w->stack);
+	const struct ht_context *c = &w->contexts.at[context];
+
+	if (c->depth <= WHOLE_DEPTH)
+		return context;
+	ht_return_stack_push(&w->stack, c->below);
+	context = ht_context_push(&w->contexts, 0, c->addr);
+	w->no_memory |= !context;
+	return context;
+}
+
+static inline struct ht_memo_entry *
+find(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
+{
+	size_t at = entry_slot(m, state, key);
+	struct ht_memo_entry *e;
+
+	for (e = &m->entries[at]; e->key; at = (at + 1) & m->entry_mask, e = &m->entries[at])
+		if (e->state == state && e->key == key)
+			return e;
+	return build(m, state, key, rc);
+}
+
+int
+ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
+{
+	uint32_t key = *bits, at = *state, context;
+	int rc = 0;
+
+	for (;;) {
+		struct ht_memo_entry *e = find(m, at, key, &rc);
+
+		if (!e) {
+			if (key & HT_MEMO_CONTEXT)
+				ht_return_stack_push(&m->walk->stack, key & ~HT_MEMO_CONTEXT);
+			*state = at;
+			return rc;
+		}
+		e->count++;
+		at = e->next;
+		if (e->run && (rc = give_run(m, e->run)) < 0)
+			return rc;
+		if (e->push != HT_MEMO_RETURNS) {
+			if (e->push)
+				ht_return_stack_push(&m->walk->stack, e->push);
+			*state = at;
+			return 1;
+		}
+		context = pop(m);
+		if (!context) {
+			*state = at;
+			return 0; /* the walker will say why */
+		}
+		key = context | HT_MEMO_CONTEXT;
+	}
+}
+
+int
+ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip)
+{
+	size_t at = target_slot(m, *state, ip);
+	struct ht_memo_target *e;
+	int rc = 0;
+
+	for (e = &m->targets[at]; e->state; at = (at + 1) & m->target_mask, e = &m->targets[at])
+		if (e->state == *state && e->ip == ip)
+			break;
+	if (!e->state) {
+		e = build_target(m, *state, ip, &rc);
+		if (!e)
+			return rc;
+	}
+	e->count++;
+	if (e->push)
+		ht_return_stack_push(&m->walk->stack, e->push);
+	*state = e->next;
+	rc = e->run ? give_run(m, e->run) : 0;
+	return rc < 0 ? rc : 1;
+}
+
+uint32_t
+ht_memo_enter(struct ht_memo *m)
+{
+	struct ht_walk *w = m->walk;
+
+	if (!w->block || w->block->end == HT_END_DEAD)
+		w->block = ht_graph_block(&w->graph, w->ip, w->mode);
+	return w->block ? place_state(m, w->block) : 0;
+}
+
+uint32_t
+ht_memo_leave(struct ht_memo *m, uint32_t state)
+{
+	const struct ht_memo_state *s = state_of(m, state);
+
+	ht_walk_set(m->walk, s->block->start, s->block->mode);
+	m->walk->block = s->block;
+	return s->bits;
+}
+
+/* -- counts ----------------------------------------------------------------- */
+
+int
+ht_memo_fold(struct ht_memo *m)
+{
+	struct trip t;
+
+	for (size_t i = 0; i <= m->entry_mask; i++) {
+		struct ht_memo_entry *e = &m->entries[i];
+
+		if (!e->key || !e->count)
+			continue;
+		t = set_out(m, e->state, e->key, TELL_COUNTS, e->count);
+		e->count = 0;
+		if (m->walk->edges && (walk_outcomes(&t) < 0 || t.no_memory))
+			return -HT_ENOMEM;
+	}
+	for (size_t i = 0; i <= m->target_mask; i++) {
+		struct ht_memo_target *e = &m->targets[i];
+
+		if (!e->state || !e->count)
+			continue;
+		t = set_out(m, e->state, 1, TELL_COUNTS, e->count);
+		e->count = 0;
+		if (m->walk->edges && (walk_target(&t, e->ip) < 0 || t.no_memory))
+			return -HT_ENOMEM;
+	}
+	return 0;
+}
+
+int
+ht_memo_init(struct ht_memo *m, struct ht_walk *w)
+{
+	memset(m, 0, sizeof(*m));
+	m->walk = w;
+	/* Number 0 of both means none. */
+	if (ht_vec_reserve(&m->states, 1) < 0 || ht_vec_reserve(&m->runs, 1) < 0)
+		return -HT_ENOMEM;
+	m->states.n = m->runs.n = 1;
+	return grow_entries(m) < 0 || grow_targets(m) < 0 ? -HT_ENOMEM : 0;
+}
+
+void
+ht_memo_fini(struct ht_memo *m)
+{
+	free(m->entries);
+	free(m->targets);
+	free(m->returns);
+	ht_vec_free(&m->states);
+	ht_vec_free(&m->runs);
+	memset(m, 0, sizeof(*m));
+}
+
+int
+ht_memo_reset(struct ht_memo *m)
+{
+	struct ht_walk *w = m->walk;
+
+	for (size_t i = 1; i < m->states.n; i++)
+		if (!m->states.at[i].bits)
+			m->states.at[i].block->state = 0;
+	ht_memo_fini(m);
+	return ht_memo_init(m, w);
+}

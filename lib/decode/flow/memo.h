@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memo: outcomes taken in groups.
+ *
+ * A *state* is a place in front of a block (before its direct jumps and calls
+ * are walked), or a return instruction with outcomes left.  It is named by a
+ * number that is hashed already, so that a slot is found with one xor.
+ *
+ * An *entry* says where a group of outcomes leads from a state: the state
+ * behind it, the return addresses that were pushed on the way as one context,
+ * and how often that happened.  Calls and returns inside a group cancel out
+ * while the entry is built.  A return that goes below what the group itself
+ * pushed ends the entry; the return stack is popped, and an entry for (return
+ * with outcomes left, popped context) goes on.  Indirect targets have a table of
+ * their own: (state, target).
+ *
+ * Counts are folded into the blocks when they are asked for, by walking each
+ * entry once more with its count as the weight.  With events wanted, an entry
+ * holds its events instead, made once.
+ *
+ * Whatever has no plain answer (code missing, a trace that does not fit) makes
+ * no entry: the walker takes those outcomes one by one and finds the reason.
+ */
+#ifndef DECODE_FLOW_MEMO_H
+#define DECODE_FLOW_MEMO_H
+
+#include "decode/flow/walk.h"
+
+#define HT_MEMO_RETURNS UINT32_MAX /* as `push`: the state behind it is a return */
+
+struct ht_memo_entry {
+	uint32_t state, key; /* key: outcomes under a stop bit, or context | HT_MEMO_CONTEXT; 0 = free slot */
+	uint32_t next;
+	uint32_t push;       /* context, 0 = none */
+	uint32_t count;
+	uint32_t run;        /* of events, 0 = none */
+};
+
+#define HT_MEMO_CONTEXT 0x80000000u
+
+struct ht_memo_target {
+	uint64_t ip;
+	uint32_t state;      /* 0 = free slot */
+	uint32_t next, push, count, run, spare;
+};
+
+struct ht_memo_state {
+	struct ht_block *block;
+	uint32_t bits;       /* outcomes left under a stop bit, for a return; else 0 */
+};
+
+struct ht_memo {
+	struct ht_walk        *walk;
+	struct ht_memo_entry  *entries;
+	struct ht_memo_target *targets;
+	size_t                 entry_mask, target_mask, n_entries, n_targets;
+	struct { struct ht_memo_state *at; size_t n, cap; } states; /* [0] unused */
+	uint32_t              *returns;  /* slots: numbers of return states, open addressing */
+	size_t                 n_returns, used_returns;
+	/* A run is a header event whose n says how many follow. */
+	struct { struct ht_event *at; size_t n, cap; } runs;
+	uint64_t               since_fold; /* counted since the counts were folded, at most */
+};
+
+int  ht_memo_init(struct ht_memo *m, struct ht_walk *w);
+void ht_memo_fini(struct ht_memo *m);
+
+/* State of the walker's place; 0 when it has none (out of memory). */
+uint32_t ht_memo_enter(struct ht_memo *m);
+/* Put the walker at `state`.  Returns the outcomes that are still to be taken there (0 = none). */
+uint32_t ht_memo_leave(struct ht_memo *m, uint32_t state);
+
+/*
+ * Take the outcomes `bits` (under a stop bit, at most 6) from *state.  1: done.
+ * 0: go on by the walker, after ht_memo_leave(): *state is where, *bits (if no
+ * return state) what.  -HT_ENOMEM.
+ */
+int ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits);
+/* Take an indirect target from *state; results alike. */
+int ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip);
+
+/* Add all counts to the walker's edges and blocks, and start them at 0. */
+int ht_memo_fold(struct ht_memo *m);
+/* The code changed: forget everything.  Counts must have been folded. */
+int ht_memo_reset(struct ht_memo *m);
+
+#endif
