@@ -9,8 +9,10 @@
 #define RANGES_MAX 64
 #define GLOBS_MAX  64
 
+/* Addresses, or, with a path, offsets of that file. */
 static struct {
-	uint64_t start, end;
+	uint64_t    start, end;
+	const char *path;
 } ranges[RANGES_MAX];
 static const char *globs[GLOBS_MAX];
 static unsigned n_ranges, n_globs;
@@ -23,14 +25,24 @@ ht_filter_init(const char *list)
 		unsigned long start, end;
 
 		active = 1;
-		if (s[0] == 'm' && n_globs < GLOBS_MAX)
+		if (s[0] == 'm' && n_globs < GLOBS_MAX) {
 			globs[n_globs++] = s + 2;
-		else if (s[0] == 'a' && n_ranges < RANGES_MAX && sscanf(s + 2, "%lx-%lx", &start, &end) == 2) {
+		} else if ((s[0] == 'a' || s[0] == 'o') && n_ranges < RANGES_MAX &&
+		           sscanf(s + 2, "%lx-%lx", &start, &end) == 2) {
+			const char *at = s[0] == 'o' ? strchr(s, '@') : NULL;
+
 			ranges[n_ranges].start = start;
+			ranges[n_ranges].path = at ? at + 1 : NULL;
 			ranges[n_ranges++].end = end;
 		}
 	}
 	return active;
+}
+
+static int
+in_range(unsigned i, uint64_t at)
+{
+	return at >= ranges[i].start && at < ranges[i].end;
 }
 
 int
@@ -42,10 +54,13 @@ ht_filter_has(uint64_t addr)
 	if (!active)
 		return 1;
 	for (unsigned i = 0; i < n_ranges; i++)
-		if (addr >= ranges[i].start && addr < ranges[i].end)
+		if (!ranges[i].path && in_range(i, addr))
 			return 1;
-	if (!n_globs || !ht_maps_find(addr, &m))
+	if (!ht_maps_find(addr, &m))
 		return 0;
+	for (unsigned i = 0; i < n_ranges; i++)
+		if (ranges[i].path && in_range(i, addr - m.start + m.pgoff) && !strcmp(ranges[i].path, m.path))
+			return 1;
 	base = strrchr(m.path, '/');
 	base = base ? base + 1 : m.path;
 	for (unsigned i = 0; i < n_globs; i++)

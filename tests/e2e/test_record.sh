@@ -111,6 +111,26 @@ says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt
 status no-inherit 0 --no-inherit sh -c '/bin/true; /bin/true; exit 0'
 says no-inherit-counted 'backend qemu, 1 process, 1 thread' err.txt
 
+# -- filters: only this code is in the trace ----------------------------------------------
+# covered WANT FIELDS OPTIONS...: perf's view of what ran
+covered() {
+	_want=$1 _fields=$2
+	shift 2
+	echo end | rec "$@" "$listener" >out.txt 2>err.txt
+	[ $? -eq 4 ] && perf script -i out.data --itrace=i1i -F "$_fields" 2>/dev/null | awk '{ print $NF }' | sort -u >got.txt
+	echo "$_want" | cmp -s - got.txt || { head -n 5 got.txt err.txt; return 1; }
+}
+dso=$(realpath "$listener")
+check filter-module covered "($dso)" ip,sym,dso --module listener
+check filter-module-path covered "($dso)" ip,sym,dso --module '*/tests/programs/l*'
+check filter-symbol covered say ip,sym --filter say@listener
+check filter-symbol-path covered say ip,sym --filter "say@$listener"
+# One instruction: endbr64 or the first of the prologue.
+check filter-length covered say ip,sym --filter "say+1@$listener"
+check filter-two sh -c '
+	echo end | "$0" record -q -o out.data --filter say@listener --filter main@listener "$1" >/dev/null
+	perf script -i out.data --itrace=i1i -F ip,sym 2>/dev/null | awk "{ print \$NF }" | sort -u | tr "\n" " " | grep -qx "main say "' "$hwtrace" "$listener"
+
 # -- signals ------------------------------------------------------------------------
 # Sent to record: passed on.  SIGINT is ignored by what a script runs in the background.
 mkfifo in
