@@ -97,6 +97,7 @@ struct ht_pthread {
 	int                injected;   /* a signal went with the last resumption */
 	uint64_t           mask;       /* signals that the program blocks; the kernel's ... */
 	int                unblocked;  /* ... differs: SIGTRAP was taken out */
+	int                late;       /* the kernel has yet to put back `mask` */
 	int                held;       /* a SIGTRAP for the program waits until it may come: HT_PH_* */
 	siginfo_t          held_info;
 	long               call;       /* number of the system call */
@@ -191,6 +192,8 @@ void ht_pcall_leave(struct ht_ptrace *r, struct ht_pthread *t, const struct user
  */
 void ht_psignal_begin(struct ht_pthread *t);   /* first stop of a process that runs already */
 void ht_psignal_unmask(struct ht_pthread *t);  /* the mask may be new: keep SIGTRAP open */
+void ht_psignal_late(struct ht_pthread *t);    /* it will be, once a signal was taken */
+void ht_psignal_stepped(struct ht_pthread *t); /* the signal of a step has come */
 void ht_psignal_remask(struct ht_pthread *t);  /* the kernel is to see the program's mask */
 /* A signal for the program: sets t->signal and t->caught, or holds it. */
 void ht_psignal_take(struct ht_pthread *t, int sig, const siginfo_t *info);

@@ -49,7 +49,7 @@ ht_psignal_unmask(struct ht_pthread *t)
 {
 	uint64_t mask = 0;
 
-	t->unblocked = 0;
+	t->unblocked = t->late = 0;
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) < 0)
 		return;
 	t->mask = mask;
@@ -57,6 +57,21 @@ ht_psignal_unmask(struct ht_pthread *t)
 		return;
 	set_mask(t, mask & ~BIT(SIGTRAP));
 	t->unblocked = 1;
+}
+
+void
+ht_psignal_late(struct ht_pthread *t)
+{
+	t->late = ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(t->mask), &t->mask) == 0;
+}
+
+/* The mask was put back with no handler in between; the signal has forced its way through. */
+void
+ht_psignal_stepped(struct ht_pthread *t)
+{
+	if (t->late)
+		t->unblocked = !!(t->mask & BIT(SIGTRAP));
+	t->late = 0;
 }
 
 /* A signal that we hold goes to the kernel's queue, where system calls can see it. */

@@ -169,7 +169,7 @@ is_restart(const struct user_regs_struct *regs)
 /*
  * epoll_pwait() and io_pgetevents() end with EINTR and with a mask that is only
  * put back once the signal was taken: setting the mask now would undo that.
- */
+ * */
 static int
 mask_is_late(const struct ht_pthread *t, const struct user_regs_struct *regs)
 {
@@ -207,7 +207,11 @@ leave_call(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_str
 	if (!is_restart(regs))
 		ht_pcall_leave(r, t, regs);
 	to_user(r, t, regs);
-	if (!t->restart && !mask_is_late(t, regs))
+	if (t->restart)
+		;
+	else if (mask_is_late(t, regs))
+		ht_psignal_late(t);
+	else
 		ht_psignal_unmask(t);
 	ht_pthread_flush(r, t, 0);
 }
@@ -265,6 +269,7 @@ on_trap(struct ht_ptrace *r, struct ht_pthread *t, const siginfo_t *info)
 		return;
 	}
 	if (t->state == HT_PS_USER && info->si_code == TRAP_TRACE && !t->restart) {
+		ht_psignal_stepped(t);
 		advance(r, t, REG(t, rip));
 		if (!own)
 			return;

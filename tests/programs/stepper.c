@@ -27,7 +27,7 @@ int
 main(int argc, char **argv)
 {
 	FILE *out = argc > 2 ? fopen(argv[1], "w") : NULL;
-	unsigned long last = 0;
+	unsigned long at = 0; /* about to run: known to have once the next step is over */
 	int status;
 	pid_t pid;
 
@@ -44,15 +44,20 @@ main(int argc, char **argv)
 		int sig = WSTOPSIG(status);
 		siginfo_t info = { 0 };
 
-		/* Before a signal is delivered nothing has run: the address was printed. */
-		if (sig == SIGTRAP && (ip != last || !is_rep(pid, ip)))
-			fprintf(out, "%lx\n", ip);
-		last = ip;
 		ptrace(PTRACE_GETSIGINFO, pid, 0, &info);
+		if (sig == SIGTRAP && info.si_code == SIGTRAP) { /* a handler was entered instead */
+			at = ip;
+		} else if (sig == SIGTRAP && !(ip == at && is_rep(pid, ip))) {
+			if (at)
+				fprintf(out, "%lx\n", at);
+			at = ip;
+		}
 		if (sig == SIGTRAP && info.si_code != SI_KERNEL)
 			sig = 0;
 		ptrace(PTRACE_SINGLESTEP, pid, 0, (long)sig);
 	}
+	if (WIFEXITED(status))
+		fprintf(out, "%lx\n", at); /* exit_group() */
 	fclose(out);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* build: -O1 -g -static
+ *
+ * Signals in all the ways that a watcher could disturb; prints what it finds.
+ * "signals self" keeps to what the program alone decides: its instructions are
+ * the same in each run.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int seen, order[16], values[16];
+static sigjmp_buf back;
+
+static void
+note(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (seen < 16) {
+		order[seen] = sig;
+		values[seen] = info->si_code == SI_QUEUE ? info->si_value.sival_int : info->si_code;
+	}
+	seen++;
+}
+
+static void
+jump(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	values[0] = info->si_code;
+	siglongjmp(back, sig);
+}
+
+static void
+handle(int sig, void (*f)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction sa = { .sa_sigaction = f, .sa_flags = SA_SIGINFO | flags };
+
+	sigfillset(&sa.sa_mask); /* SIGTRAP too */
+	sigaction(sig, &sa, NULL);
+	seen = 0;
+}
+
+static void
+show(const char *what)
+{
+	printf("%s: %d", what, seen);
+	for (int i = 0; i < seen && i < 16; i++)
+		printf(" %d/%d", order[i], values[i]);
+	printf("\n");
+	seen = 0;
+}
+
+static void
+own(void)
+{
+	char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t all, old;
+
+	handle(SIGUSR1, note, 0);
+	raise(SIGUSR1);
+	show("raised");
+	handle(SIGRTMIN, note, 0);
+	handle(SIGRTMIN + 1, note, 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	for (int i = 0; i < 6; i++)
+		sigqueue(getpid(), SIGRTMIN + (i & 1), (union sigval){ .sival_int = i });
+	raise(SIGUSR1);
+	show("blocked");
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	show("unblocked");
+	handle(SIGSEGV, jump, SA_NODEFER);
+	for (int i = 0; i < 3; i++)
+		if (!sigsetjmp(back, 1))
+			page[i] = 1;
+	printf("fault: code %d\n", values[0]);
+	handle(SIGFPE, jump, 0);
+	if (!sigsetjmp(back, 1))
+		__asm__ volatile("xor %%ecx, %%ecx; idiv %%ecx" : : : "rax", "rcx", "rdx");
+	printf("division: code %d\n", values[0]);
+	handle(SIGILL, jump, 0);
+	if (!sigsetjmp(back, 1))
+		__asm__ volatile("ud2");
+	printf("ud2: code %d\n", values[0]);
+	if (!sigsetjmp(back, 1)) {
+		char *from = page - 4096, *to = page + 4000;
+
+		mprotect(page, 4096, PROT_READ | PROT_WRITE);
+		handle(SIGSEGV, jump, SA_NODEFER);
+		from = page;
+		__asm__ volatile("rep movsb" : "+S"(from), "+D"(to) : "c"(2000L * 3) : "memory");
+	}
+	printf("fault in rep movsb: code %d\n", values[0]);
+}
+
+static void
+after(int ms, int sig)
+{
+	if (fork() == 0) {
+		usleep((unsigned)ms * 1000);
+		kill(getppid(), sig);
+		_exit(0);
+	}
+}
+
+/* SIGCHLD, where it is blocked, must not end the next call. */
+static void
+reap(void)
+{
+	struct timespec now = { 0, 0 };
+	sigset_t child;
+
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigtimedwait(&child, NULL, &now);
+}
+
+static void
+others(void)
+{
+	struct timespec ts = { 5, 0 };
+	struct epoll_event ev;
+	sigset_t block, old, none;
+	struct itimerval it = { { 0, 0 }, { 0, 30000 } };
+	char c;
+	int p[2], rc, e;
+
+	handle(SIGUSR1, note, 0);
+	after(50, SIGUSR1);
+	rc = nanosleep(&ts, NULL);
+	printf("nanosleep: %d %s\n", rc, strerror(errno));
+	show("seen");
+	reap();
+
+	/* Blocked outside of the call, taken inside. */
+	sigfillset(&block);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &block, &old);
+	after(50, SIGUSR1);
+	rc = sigsuspend(&none);
+	printf("sigsuspend: %d %s\n", rc, strerror(errno));
+	show("seen");
+	reap();
+	after(50, SIGUSR1);
+	rc = epoll_pwait(epoll_create1(0), &ev, 1, 5000, &none);
+	printf("epoll_pwait: %d %s\n", rc, strerror(errno));
+	show("seen");
+	reap();
+	after(50, SIGUSR1);
+	rc = ppoll(NULL, 0, &ts, &none);
+	printf("ppoll: %d %s\n", rc, strerror(errno));
+	show("seen");
+	reap();
+	after(50, SIGUSR1);
+	printf("sigwaitinfo: %d\n", sigwaitinfo(&block, NULL) == SIGUSR1);
+	sigprocmask(SIG_SETMASK, NULL, &block);
+	printf("blocked still: %d %d\n", sigismember(&block, SIGTRAP), sigismember(&block, SIGUSR1));
+	reap();
+	sigprocmask(SIG_SETMASK, &old, NULL);
+
+	/* Made again: by a handler that asks for it, and where there is no handler. */
+	handle(SIGUSR1, note, SA_RESTART);
+	if (pipe(p) < 0)
+		return;
+	if (fork() == 0) {
+		usleep(50000);
+		kill(getppid(), SIGUSR1);
+		usleep(50000);
+		kill(getppid(), SIGWINCH);
+		usleep(50000);
+		_exit(write(p[1], "x", 1) != 1);
+	}
+	rc = (int)read(p[0], &c, 1);
+	e = seen;
+	printf("read: %d %c after %d\n", rc, c, e);
+	show("seen");
+	reap();
+
+	handle(SIGALRM, note, 0);
+	setitimer(ITIMER_REAL, &it, NULL);
+	while (!seen)
+		;
+	show("timer");
+}
+
+int
+main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	own();
+	if (argc < 2 || strcmp(argv[1], "self"))
+		others();
+	return 0;
+}
