@@ -73,7 +73,7 @@ on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 	b = ht_block_translate(tb);
 	if (b)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, ht_trace_block, HT_QEMU_NO_REGS, b);
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, ht_trace_callback(), HT_QEMU_NO_REGS, b);
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ht_trace_block() is on the hot path: it runs at each block of the program.
+ * trace_block() is the hot path: it runs at each block of the program.
  *
  * Outcome bits are gathered 47 at a time.  TIP packets of indirect jumps and
  * calls between them do not force a packet out but are deferred: written
@@ -601,11 +601,11 @@ slow_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 	enter(t, prev, b);
 }
 
-void
-ht_trace_block(unsigned vcpu, void *block)
+static inline __attribute__((always_inline)) void
+trace_block(unsigned vcpu, const struct ht_block *b)
 {
 	struct ht_thread *t = self;
-	const struct ht_block *b = block, *prev = t->prev;
+	const struct ht_block *prev = t->prev;
 
 	if (unlikely(b->slow | prev->slow)) {
 		slow_block(t, vcpu, b);
@@ -619,4 +619,23 @@ ht_trace_block(unsigned vcpu, void *block)
 	commit(t, t->tnt, b->start);
 	if (unlikely(t->p >= t->limit))
 		reach_limit(t, b->start);
+}
+
+static void
+trace_block_sse(unsigned vcpu, void *block)
+{
+	trace_block(vcpu, block);
+}
+
+/* QEMU's code uses AVX where there is AVX, and a plain SSE instruction after it costs dearly. */
+static __attribute__((target("avx"))) void
+trace_block_avx(unsigned vcpu, void *block)
+{
+	trace_block(vcpu, block);
+}
+
+ht_qemu_exec_cb
+ht_trace_callback(void)
+{
+	return __builtin_cpu_supports("avx") ? trace_block_avx : trace_block_sse;
 }

@@ -43,8 +43,8 @@ int ht_thread_traced(const struct ht_thread *t);
 /* Is packet generation on? */
 int ht_thread_enabled(const struct ht_thread *t);
 
-/* The callback at each block; `cyc` when cycles are counted. */
-void ht_trace_block(unsigned vcpu, void *block);
+/* The callback at each block, for this processor; its argument is the block. */
+ht_qemu_exec_cb ht_trace_callback(void);
 
 /* The block entered last ran to its end and led to `ip`. */
 void ht_trace_finish(struct ht_thread *t, uint64_t ip);
