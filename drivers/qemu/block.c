@@ -109,6 +109,10 @@ describe(struct ht_block *b, const struct qemu_plugin_tb *tb)
 	if (b->kind != HT_INSN_COND && b->kind != HT_INSN_JMP && b->kind != HT_INSN_CALL)
 		b->target = b->end;
 	b->push = b->kind == HT_INSN_CALL_IND || (b->kind == HT_INSN_CALL && b->target != b->end);
+	b->bits = b->kind == HT_INSN_COND;
+	b->other = b->bits ? b->end : b->target;
+	b->special = b->push || (b->kind != HT_INSN_NEXT && b->kind != HT_INSN_COND && b->kind != HT_INSN_JMP) ||
+	             (ht_shm->flags & HT_SHM_F_CYC);
 	if (b->n == 1 && b->kind == HT_INSN_NEXT)
 		b->slow |= HT_BLOCK_SINGLE;
 }
@@ -131,14 +135,14 @@ gather(const struct qemu_plugin_tb *tb, uint8_t *buf)
 	return total;
 }
 
-static uint64_t
+static uint32_t
 hash_bytes(const uint8_t *p, uint32_t n)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
 
 	for (uint32_t i = 0; i < n; i++)
 		h = (h ^ p[i]) * 0x100000001b3ull;
-	return h;
+	return (uint32_t)(h ^ h >> 32);
 }
 
 static struct ht_block *
@@ -151,7 +155,7 @@ find_or_add(const struct ht_block *want)
 		    b->last == want->last && b->kind == want->kind && b->n == want->n &&
 		    b->hash == want->hash)
 			return b;
-	b = aligned_alloc(64, (sizeof(*b) + 63) / 64 * 64);
+	b = aligned_alloc(64, sizeof(*b));
 	if (!b)
 		return NULL;
 	*b = *want;

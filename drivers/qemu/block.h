@@ -22,18 +22,25 @@
 #define HT_BLOCK_OFF     0x40u /* no block: packet generation is off, as in a system call */
 
 struct ht_block {
-	uint64_t start;
-	uint64_t end;    /* behind the last instruction */
-	uint64_t target; /* of COND, JMP and CALL; else equal to `end` */
-	uint64_t last;   /* the last instruction */
-	uint8_t  kind;   /* enum ht_insn_kind of the last instruction */
-	uint8_t  push;   /* it pushes a return address that PT returns can be compressed with */
+	/* The hot path reads these. */
 	_Atomic uint8_t slow; /* HT_BLOCK_* */
-	uint16_t n;      /* instructions */
+	uint8_t  special; /* more than an outcome comes of its end */
+	uint8_t  bits;    /* outcomes of its last instruction: 1 for COND, else 0 */
+	uint8_t  kind;    /* enum ht_insn_kind of the last instruction */
+	uint16_t n;       /* instructions */
+	uint8_t  push;    /* it pushes a return address that PT returns can be compressed with */
+	uint64_t start;
+	uint64_t target;  /* of COND, JMP and CALL; else equal to `end` */
+	uint64_t other;   /* where else it leads: `end` for COND, else equal to `target` */
+
+	uint64_t end;     /* behind the last instruction */
+	uint64_t last;    /* the last instruction */
 	uint32_t generation; /* of HT_BLOCK_CODE: when its bytes were last told */
+	uint32_t hash;       /* of the bytes, for HT_BLOCK_CODE */
 	struct ht_block *next; /* in the table */
-	uint64_t hash;   /* of the bytes, for HT_BLOCK_CODE */
 };
+
+_Static_assert(sizeof(struct ht_block) == 64, "a block is one cache line");
 
 /* The descriptor of a block being translated; NULL without memory. */
 struct ht_block *ht_block_translate(const struct qemu_plugin_tb *tb);

@@ -328,31 +328,36 @@ add_timed(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 	t->p = t->hole + HT_TNT_ROOM;
 }
 
-/*
- * Block `prev` ran to its end and `ip` comes next.  Returns 0 when that cannot
- * be: nothing was changed.  With `retc` off the call stack stays empty.
- */
+/* `prev` ran to its end and `ip` comes next; for a block that is not special. */
 static inline __attribute__((always_inline)) int
-advance(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
+advance_plain(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 {
-	if (likely(prev->kind == HT_INSN_COND)) {
-		if (likely(!t->cyc)) {
-			if (ip == prev->end)
-				add_bit(t, 0);
-			else if (likely(ip == prev->target))
-				add_bit(t, 1);
-			else
-				return 0;
-			return 1;
-		}
-		if (ip != prev->end && ip != prev->target)
-			return 0;
-	} else if (prev->kind == HT_INSN_FAR || prev->kind == HT_INSN_VSYSCALL) {
+	/* No branch depends on the outcome: the processor would predict it no better than the program's. */
+	unsigned taken = ip != prev->other;
+	uint64_t tnt;
+
+	if (unlikely(taken & (ip != prev->target)))
 		return 0;
-	} else if (prev->kind <= HT_INSN_CALL) {
-		if (unlikely(ip != prev->target) && !(prev->kind <= HT_INSN_REP && ip == prev->last))
-			return 0;
+	tnt = t->tnt << prev->bits | (taken & prev->bits);
+	if (unlikely(tnt & TNT_FULL)) {
+		ht_pt_tnt_long(t->hole, tnt);
+		t->hole = t->p;
+		t->p += HT_TNT_ROOM;
+		tnt = 1;
 	}
+	t->tnt = tnt;
+	return 1;
+}
+
+/* The same for one that is. With `retc` off the call stack stays empty. */
+static inline __attribute__((always_inline)) int
+advance_special(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
+{
+	if (prev->kind == HT_INSN_FAR || prev->kind == HT_INSN_VSYSCALL)
+		return 0;
+	if (prev->kind <= HT_INSN_CALL && ip != prev->target && ip != prev->other &&
+	    !(prev->kind == HT_INSN_REP && ip == prev->last))
+		return 0;
 	if (unlikely(t->cyc)) {
 		add_timed(t, prev, ip);
 		return 1;
@@ -364,6 +369,17 @@ advance(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 	if (prev->push && t->retc)
 		push_call(t, prev->end);
 	return 1;
+}
+
+/* Returns 0 when `ip` cannot come next: nothing was changed. */
+static int
+advance(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
+{
+	if (prev->special)
+		return advance_special(t, prev, ip);
+	if (prev->kind == HT_INSN_NEXT && ip == prev->last)
+		return 1; /* its last instruction was cut off at a page: see HT_INSN_CUT */
+	return advance_plain(t, prev, ip);
 }
 
 /* -- off and on --------------------------------------------------------------- */
@@ -536,9 +552,12 @@ odd_block(struct ht_thread *t, const struct ht_block *prev, const struct ht_bloc
 		turn_on(t, b);
 		return;
 	}
-	lose_track(t, b->start);
+	if (!advance(t, prev, b->start))
+		lose_track(t, b->start);
 	t->prev = b;
-	settle(t, 1, b->start);
+	commit(t, t->tnt, b->start);
+	if (t->p >= t->limit)
+		reach_limit(t, b->start);
 }
 
 static void
@@ -602,36 +621,63 @@ slow_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 }
 
 static inline __attribute__((always_inline)) void
-trace_block(unsigned vcpu, const struct ht_block *b)
+entered(struct ht_thread *t, const struct ht_block *b)
 {
-	struct ht_thread *t = self;
-	const struct ht_block *prev = t->prev;
-
-	if (unlikely(b->slow | prev->slow)) {
-		slow_block(t, vcpu, b);
-		return;
-	}
-	if (unlikely(!advance(t, prev, b->start))) {
-		odd_block(t, prev, b);
-		return;
-	}
 	t->prev = b;
 	commit(t, t->tnt, b->start);
 	if (unlikely(t->p >= t->limit))
 		reach_limit(t, b->start);
 }
 
+static inline __attribute__((always_inline)) void
+special_block(struct ht_thread *t, const struct ht_block *b)
+{
+	if (likely(advance_special(t, t->prev, b->start)))
+		entered(t, b);
+	else
+		odd_block(t, t->prev, b);
+}
+
+/* Calls come last, so that nothing needs to be saved on the way. */
+static inline __attribute__((always_inline)) void
+trace_block(unsigned vcpu, const struct ht_block *b, void (*special)(struct ht_thread *, const struct ht_block *))
+{
+	struct ht_thread *t = self;
+	const struct ht_block *prev = t->prev;
+
+	if (unlikely(b->slow | prev->slow))
+		slow_block(t, vcpu, b);
+	else if (prev->special)
+		special(t, b);
+	else if (likely(advance_plain(t, prev, b->start)))
+		entered(t, b);
+	else
+		odd_block(t, prev, b);
+}
+
+static __attribute__((noinline)) void
+special_block_sse(struct ht_thread *t, const struct ht_block *b)
+{
+	special_block(t, b);
+}
+
 static void
 trace_block_sse(unsigned vcpu, void *block)
 {
-	trace_block(vcpu, block);
+	trace_block(vcpu, block, special_block_sse);
 }
 
 /* QEMU's code uses AVX where there is AVX, and a plain SSE instruction after it costs dearly. */
+static __attribute__((noinline, target("avx"))) void
+special_block_avx(struct ht_thread *t, const struct ht_block *b)
+{
+	special_block(t, b);
+}
+
 static __attribute__((target("avx"))) void
 trace_block_avx(unsigned vcpu, void *block)
 {
-	trace_block(vcpu, block);
+	trace_block(vcpu, block, special_block_avx);
 }
 
 ht_qemu_exec_cb
