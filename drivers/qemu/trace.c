@@ -162,7 +162,10 @@ flush(struct ht_thread *t)
 		t->p = t->hole;
 		return;
 	}
-	put_cyc(t);
+	if (t->cyc) {
+		put_cyc(t);
+		t->p = t->hole + HT_TNT_ROOM;
+	}
 	n = 63 - (unsigned)__builtin_clzll(t->tnt);
 	if (t->p != t->hole + HT_TNT_ROOM || n > 7 * HT_PT_TNT_SHORT_MAX) {
 		ht_pt_tnt_long(t->hole, t->tnt);

@@ -177,12 +177,13 @@ read_memory(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip, 
 }
 
 static void
-print_gap(struct pt_insn_decoder *d, int err)
+print_gap(struct pt_insn_decoder *d, int err, uint64_t ip)
 {
 	uint64_t off = 0;
 
 	pt_insn_get_offset(d, &off);
-	printf("gap: %s at offset %llx\n", pt_errstr(pt_errcode(err)), (unsigned long long)off);
+	printf("gap: %s at offset %llx, ip %llx\n", pt_errstr(pt_errcode(err)), (unsigned long long)off,
+	       (unsigned long long)ip);
 	gaps++;
 }
 
@@ -196,7 +197,7 @@ drain_events(struct pt_insn_decoder *d, int status)
 		if (status >= 0 && ev.has_tsc)
 			apply_until(ev.tsc);
 		if (status >= 0 && ev.type == ptev_overflow)
-			print_gap(d, -pte_overflow);
+			print_gap(d, -pte_overflow, 0);
 	}
 	return status;
 }
@@ -208,7 +209,7 @@ walk(struct pt_insn_decoder *d)
 	int status = pt_insn_sync_forward(d);
 
 	while (status != -pte_eos) {
-		struct pt_insn insn;
+		struct pt_insn insn = { 0 };
 		uint64_t tsc;
 
 		status = drain_events(d, status);
@@ -225,7 +226,7 @@ walk(struct pt_insn_decoder *d)
 			}
 		}
 		if (status < 0 && status != -pte_eos) {
-			print_gap(d, status);
+			print_gap(d, status, insn.ip);
 			status = pt_insn_sync_forward(d);
 		}
 	}
