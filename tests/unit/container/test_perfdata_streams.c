@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Streams of perf.data: which bytes belong to whom, in what order, and what was lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <linux/perf_event.h>
+
+#include "container/perf_build.h"
+
+#define NONE UINT32_MAX
+
+static const struct pb_attr attr[1] = {
+	{ .type = 8, .config = 0x2401, .id = 5, .sample_id_all = 1,
+	  .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER }
+};
+static const uint64_t words[18] = { 8, 10, 512, 0, 1, 1 << 10, 1 << 11 };
+static const uint8_t bytes[64] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,";
+
+static void
+begin(struct pb *b)
+{
+	pb_begin(b, attr, 1);
+	pb_auxtrace_info(b, 1, words, 18);
+}
+
+static void
+finish(struct pb *b, struct pb_open *o, uint32_t n_streams)
+{
+	pb_finish(b);
+	pb_open(o, b->at, b->n);
+	assert_int_equal(o->rc, 0);
+	assert_int_equal(ht_container_stream_count(o->c), n_streams);
+	assert_null(ht_container_stream(o->c, n_streams));
+}
+
+static void
+end(struct pb *b, struct pb_open *o)
+{
+	pb_close(o);
+	pb_free(b);
+}
+
+static void
+aux(struct pb *b, uint32_t tid, uint32_t cpu, uint64_t offset, uint64_t size, uint64_t flags)
+{
+	const struct pb_id id = { .pid = tid == NONE ? NONE : 100, .tid = tid, .time = 5, .id = 5, .cpu = cpu };
+
+	pb_aux(b, 0, &id, offset, size, flags);
+}
+
+static void
+expect_chunk(const struct ht_stream *s, uint32_t i, uint64_t offset, const char *data, int lost)
+{
+	assert_true(i < s->n_chunks);
+	assert_int_equal(s->chunks[i].stream_offset, offset);
+	assert_int_equal(s->chunks[i].size, strlen(data));
+	if (*data)
+		assert_memory_equal(s->chunks[i].data, data, strlen(data));
+	assert_int_equal(s->chunks[i].lost_before, lost);
+}
+
+static void
+test_per_thread(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 8, 0);
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
+	aux(&b, 102, 0, 0, 8, 0);
+	pb_auxtrace(&b, 1, 102, NONE, 0, bytes + 10, 8);
+	aux(&b, 101, 0, 8, 8, 0);
+	pb_auxtrace(&b, 0, 101, NONE, 8, bytes + 20, 8);
+	finish(&b, &o, 2);
+	assert_int_equal(ht_container_info(o.c)->per_cpu, 0);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->index, 0);
+	assert_int_equal(s->source, HT_SOURCE_INTEL_PT);
+	assert_int_equal(s->pid, 100);
+	assert_int_equal(s->tid, 101);
+	assert_int_equal(s->cpu, -1);
+	assert_int_equal(s->bytes, 16);
+	assert_int_equal(s->n_chunks, 2);
+	expect_chunk(s, 0, 0, "01234567", 0);
+	expect_chunk(s, 1, 8, "klmnopqr", 0);
+	assert_int_equal(s->chunks[0].ref, 0x1234);
+	assert_memory_equal(b.at + s->chunks[1].file_offset, "klmnopqr", 8);
+	s = ht_container_stream(o.c, 1);
+	assert_int_equal(s->tid, 102);
+	assert_int_equal(s->n_chunks, 1);
+	expect_chunk(s, 0, 0, "abcdefgh", 0);
+	end(&b, &o);
+}
+
+static void
+test_per_cpu(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+
+	(void)state;
+	begin(&b);
+	pb_auxtrace(&b, 3, 101, 7, 0, bytes, 8);
+	pb_auxtrace(&b, 1, 101, 5, 0, bytes + 8, 4);
+	finish(&b, &o, 2);
+	assert_int_equal(ht_container_info(o.c)->per_cpu, 1);
+	assert_int_equal(ht_container_stream(o.c, 0)->cpu, 7);
+	assert_int_equal(ht_container_stream(o.c, 0)->tid, -1);
+	assert_int_equal(ht_container_stream(o.c, 1)->cpu, 5);
+	end(&b, &o);
+}
+
+static void
+test_gap_in_offsets(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	pb_auxtrace(&b, 0, 101, NONE, 16, bytes, 4);     /* the beginning is missing */
+	pb_auxtrace(&b, 0, 101, NONE, 20, bytes + 4, 4);
+	pb_auxtrace(&b, 0, 101, NONE, 100, bytes + 8, 4); /* a hole */
+	pb_auxtrace(&b, 0, 101, NONE, 50, bytes + 12, 4); /* going back: never before what was */
+	pb_auxtrace(&b, 0, 101, NONE, UINT64_MAX - 1, bytes + 16, 4);
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 5);
+	expect_chunk(s, 0, 16, "0123", 1);
+	expect_chunk(s, 1, 20, "4567", 0);
+	expect_chunk(s, 2, 100, "89ab", 1);
+	expect_chunk(s, 3, 104, "cdef", 1);
+	expect_chunk(s, 4, 108, "ghij", 1);
+	end(&b, &o);
+}
+
+/* One AUXTRACE may bring the bytes of several AUX records; the loss is where the AUX record says. */
+static void
+test_truncated_inside(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 4, PERF_AUX_FLAG_TRUNCATED);
+	aux(&b, 101, 0, 4, 6, 0);
+	aux(&b, 101, 0, 10, 6, PERF_AUX_FLAG_PARTIAL); /* gaps somewhere in it */
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 16);
+	aux(&b, 101, 0, 16, 8, PERF_AUX_FLAG_TRUNCATED); /* exactly at the end of a chunk */
+	pb_auxtrace(&b, 0, 101, NONE, 16, bytes + 16, 8);
+	pb_auxtrace(&b, 0, 101, NONE, 24, bytes + 24, 8);
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 5);
+	expect_chunk(s, 0, 0, "0123", 0);
+	expect_chunk(s, 1, 4, "456789", 1);
+	expect_chunk(s, 2, 10, "abcdef", 1);
+	expect_chunk(s, 3, 16, "ghijklmn", 0);
+	expect_chunk(s, 4, 24, "opqrstuv", 1);
+	assert_memory_equal(b.at + s->chunks[2].file_offset, "abcdef", 6);
+	assert_int_equal(s->bytes, 32);
+	end(&b, &o);
+}
+
+static void
+test_truncated_at_end(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 8, PERF_AUX_FLAG_TRUNCATED);
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 2);
+	expect_chunk(s, 0, 0, "01234567", 0);
+	expect_chunk(s, 1, 8, "", 1);
+	assert_int_equal(s->bytes, 8);
+	end(&b, &o);
+}
+
+/* AUX says that bytes were written, no AUXTRACE brings them. */
+static void
+test_aux_without_bytes(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 8, 0);
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
+	aux(&b, 101, 0, 8, 100, 0);
+	aux(&b, 103, 0, 0, 100, 0); /* a thread of which there is nothing at all */
+	aux(&b, 103, 0, 100, 100, 0);
+	aux(&b, 104, 0, 0, 0, 0);   /* nothing was written: nothing is missing */
+	finish(&b, &o, 2);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 2);
+	expect_chunk(s, 1, 8, "", 1);
+	s = ht_container_stream(o.c, 1);
+	assert_int_equal(s->tid, 103);
+	assert_int_equal(s->pid, 100);
+	assert_int_equal(s->bytes, 0);
+	assert_int_equal(s->n_chunks, 1);
+	expect_chunk(s, 0, 0, "", 1);
+	end(&b, &o);
+}
+
+/* In a snapshot the AUX records speak of a ring that was overwritten many times. */
+static void
+test_snapshot(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	for (int i = 0; i < 9; i++)
+		aux(&b, 101, 0, (uint64_t)i * 4096, 4096, PERF_AUX_FLAG_OVERWRITE);
+	pb_auxtrace(&b, 0, 101, NONE, 4096, bytes, 8);
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 1);
+	expect_chunk(s, 0, 4096, "01234567", 1);
+	end(&b, &o);
+}
+
+/* The file ends inside the bytes of an AUXTRACE record. */
+static void
+test_cut_in_bytes(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 16, 0);
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 16);
+	pb_finish(&b);
+	pb_open(&o, b.at, b.n - 5);
+	assert_int_equal(o.rc, 0);
+	assert_int_equal(ht_container_info(o.c)->truncated, 1);
+	assert_int_equal(ht_container_info(o.c)->truncated_at, b.n - 5);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->bytes, 11);
+	expect_chunk(s, 0, 0, "0123456789a", 0);
+	expect_chunk(s, 1, 11, "", 1);
+	end(&b, &o);
+}
+
+/* Many streams, and indexes that are far apart. */
+static void
+test_many_streams(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+
+	(void)state;
+	begin(&b);
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 1000; i++)
+			pb_auxtrace(&b, i * 4194301u, 5000 + i, NONE, round * 4, bytes + i % 60, 4);
+	finish(&b, &o, 1000);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct ht_stream *s = ht_container_stream(o.c, i);
+
+		assert_int_equal(s->tid, 5000 + i);
+		assert_int_equal(s->n_chunks, 2);
+		assert_memory_equal(s->chunks[1].data, bytes + i % 60, 4);
+	}
+	end(&b, &o);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_per_thread),
+		cmocka_unit_test(test_per_cpu),
+		cmocka_unit_test(test_gap_in_offsets),
+		cmocka_unit_test(test_truncated_inside),
+		cmocka_unit_test(test_truncated_at_end),
+		cmocka_unit_test(test_aux_without_bytes),
+		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_cut_in_bytes),
+		cmocka_unit_test(test_many_streams),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
