@@ -23,7 +23,8 @@ enum ht_event_kind {
 	 * known), insn = its class, flags HT_BR_*. */
 	HT_EV_BRANCH,
 	/* a = ns (session clock; 0 when the capture gives no conversion), b = TSC
-	 * ticks or the source's own timestamp.  Holds for what follows. */
+	 * ticks or the source's own timestamp.  Holds for what follows. flags
+	 * HT_EV_F_SYNC */
 	HT_EV_TIME,
 	/* Tracing starts (or resumes) at b. flags HT_EV_F_* */
 	HT_EV_ENABLE,
@@ -76,6 +77,7 @@ enum ht_insn_class {
 #define HT_BR_SAMPLED    0x20u /* from a branch stack */
 
 #define HT_EV_F_RESUME   0x01u /* ENABLE: same place as the DISABLE before */
+#define HT_EV_F_SYNC     0x02u /* TIME: told by a synchronisation point while tracing was on */
 
 struct ht_event {
 	uint64_t a;

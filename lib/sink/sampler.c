@@ -254,6 +254,8 @@ on_event(struct sampler *s, struct ht_view *view, const struct ht_event *ev)
 	case HT_EV_TIME:
 		s->tsc_read = ev->b;
 		s->insns_since = 0;
+		if (ev->flags & HT_EV_F_SYNC)
+			confirm(s); /* a place that perf stops at */
 		break;
 	case HT_EV_BRANCH:
 		on_branch(s, view, ev);

@@ -159,7 +159,7 @@ start(struct job *j)
 		.nanoseconds = j->opts.ns,
 		.dsos = j->opts.dsos.n ? j->opts.dsos.at : NULL,
 		.gaps = j->itrace.errors,
-		.branch_addr = !j->opts.fields || strchr("+-", j->opts.fields[0]),
+		.branch_addr = !j->opts.fields || !strstr(j->opts.fields, "addr"),
 		.event_width = merge.transactions || merge.insn_period ? EVENT_WIDTH_MAX : EVENT_WIDTH_MIN,
 	};
 	struct ht_diag diag = { 0 };

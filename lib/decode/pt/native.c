@@ -28,7 +28,8 @@ ht_pt_tell_time(struct ht_pt_engine *e)
 
 	if (t->tsc != e->told_tsc) {
 		e->told_tsc = t->tsc;
-		tell(e, HT_DECODE_TIME, (struct ht_event){ .kind = HT_EV_TIME, .a = to_ns(e, t->tsc), .b = t->tsc });
+		tell(e, HT_DECODE_TIME, (struct ht_event){ .kind = HT_EV_TIME, .a = to_ns(e, t->tsc), .b = t->tsc,
+			.flags = e->time_by_psb ? HT_EV_F_SYNC : 0 });
 	}
 	if (t->total_cycles != e->told_cycles) {
 		tell(e, HT_DECODE_TIME, (struct ht_event){ .kind = HT_EV_CYCLES, .a = t->total_cycles - e->told_cycles });
@@ -456,6 +457,7 @@ static int
 take_time(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
 	ht_pt_time_packet(&e->time, p);
+	e->time_by_psb = e->in_psb && e->place == HT_PLACE_ON;
 	if (p->kind == HT_PT_CBR) {
 		ht_pt_tell_time(e);
 		tell(e, HT_DECODE_TIME, (struct ht_event){ .kind = HT_EV_CBR, .n = (uint32_t)p->value & 0xff });

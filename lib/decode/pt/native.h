@@ -32,6 +32,7 @@ struct ht_pt_engine {
 	size_t             handed;      /* events of walk.out given out already */
 	uint64_t           told_tsc;    /* of the last TIME event */
 	uint64_t           told_cycles;
+	int                time_by_psb; /* the time at hand came by a PSB+ */
 	uint64_t           offset;      /* of the packet at hand */
 
 	enum ht_pt_place   place;
