@@ -302,8 +302,9 @@ add_return(struct ht_thread *t, uint64_t ip)
 static __attribute__((noinline)) void
 add_timed(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 {
+	/* A repeated instruction, and one cut off at a page, counts with the block that runs it to its end. */
+	t->cycles += prev->n - (unsigned)(prev->kind <= HT_INSN_REP && ip == prev->last);
 	t->p = t->hole;
-	t->cycles += prev->n;
 	if (prev->kind == HT_INSN_COND) {
 		t->tnt = t->tnt << 1 | (ip != prev->end);
 	} else if (prev->kind == HT_INSN_RET && t->depth && t->calls[(t->top - 1u) % HT_CALL_DEPTH] == ip) {
@@ -359,7 +360,7 @@ advance_special(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 	if (prev->kind == HT_INSN_FAR || prev->kind == HT_INSN_VSYSCALL)
 		return 0;
 	if (prev->kind <= HT_INSN_CALL && ip != prev->target && ip != prev->other &&
-	    !(prev->kind == HT_INSN_REP && ip == prev->last))
+	    !(prev->kind <= HT_INSN_REP && ip == prev->last))
 		return 0;
 	if (unlikely(t->cyc)) {
 		add_timed(t, prev, ip);
@@ -393,15 +394,32 @@ put_off(struct ht_thread *t)
 	t->hole = ht_pt_ip_none(t->hole, HT_PT_PGD);
 }
 
-/* On at `ip`.  The TSC packet is what sideband of the system call before is told from. */
+/*
+ * Does `b` hold code that was told since this stream's last TSC packet?  A
+ * decoder must be past such a packet when it looks at the block, and it looks
+ * as soon as it has taken the packet that leads there.
+ */
+static int
+needs_time(const struct ht_thread *t, const struct ht_block *b)
+{
+	return (b->slow & HT_BLOCK_CODE) && t->generation < b->generation;
+}
+
+/*
+ * On at block `b`.  The TSC packet behind is what sideband of the system call
+ * before is told from.  Decoders need not keep their call stack over this.
+ */
 static void
 turn_on(struct ht_thread *t, const struct ht_block *b)
 {
 	flush(t);
 	if (offset(t) >= t->psb_due)
 		put_psb(t, 0, 0);
+	if (needs_time(t, b))
+		put_tsc(t);
 	put_ip(t, HT_PT_PGE, b->start);
 	put_tsc(t);
+	t->depth = 0;
 	t->tnt = 1;
 	t->prev = b;
 	settle(t, 1, b->start);
@@ -547,6 +565,15 @@ is_call_restart(const struct ht_block *prev, const struct ht_block *b)
 	return b->n == 1 && b->start == prev->last && b->push && (prev->slow & HT_BLOCK_CODE);
 }
 
+static inline __attribute__((always_inline)) void
+entered(struct ht_thread *t, const struct ht_block *b)
+{
+	t->prev = b;
+	commit(t, t->tnt, b->start);
+	if (unlikely(t->p >= t->limit))
+		reach_limit(t, b->start);
+}
+
 static __attribute__((noinline)) void
 odd_block(struct ht_thread *t, const struct ht_block *prev, const struct ht_block *b)
 {
@@ -557,31 +584,43 @@ odd_block(struct ht_thread *t, const struct ht_block *prev, const struct ht_bloc
 	}
 	if (!advance(t, prev, b->start))
 		lose_track(t, b->start);
-	t->prev = b;
-	commit(t, t->tnt, b->start);
-	if (t->p >= t->limit)
-		reach_limit(t, b->start);
+	entered(t, b);
+}
+
+/* Code that is new to this stream: time first. Where no packet leads to it, off and on again. */
+static void
+enter_new_code(struct ht_thread *t, const struct ht_block *prev, const struct ht_block *b, int restart)
+{
+	if (restart || (!prev->bits && prev->kind <= HT_INSN_CALL)) {
+		if (!restart && !advance(t, prev, b->start)) {
+			odd_block(t, prev, b);
+			return;
+		}
+		ht_trace_async(t, b->start);
+		if (ht_thread_traced(t))
+			turn_on(t, b);
+		return;
+	}
+	flush(t);
+	put_tsc(t);
+	t->p = t->hole + HT_TNT_ROOM;
+	if (advance(t, prev, b->start))
+		entered(t, b);
+	else
+		odd_block(t, prev, b);
 }
 
 static void
 enter(struct ht_thread *t, const struct ht_block *prev, const struct ht_block *b)
 {
-	if (is_restart(prev, b) || is_call_restart(prev, b)) {
-		t->cycles += b->start > prev->start ? prev->n - 1u : 0;
-	} else if (!advance(t, prev, b->start)) {
+	int restart = is_restart(prev, b) || is_call_restart(prev, b);
+
+	if (needs_time(t, b))
+		enter_new_code(t, prev, b, restart);
+	else if (restart || advance(t, prev, b->start))
+		entered(t, b);
+	else
 		odd_block(t, prev, b);
-		return;
-	}
-	t->prev = b;
-	if ((b->slow & HT_BLOCK_CODE) && t->generation < b->generation) {
-		flush(t);
-		put_tsc(t);
-		settle(t, 1, b->start);
-		return;
-	}
-	commit(t, t->tnt, b->start);
-	if (t->p >= t->limit)
-		reach_limit(t, b->start);
 }
 
 /* Any block that needs a second look, or follows one. */
@@ -621,15 +660,6 @@ slow_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 		return;
 	}
 	enter(t, prev, b);
-}
-
-static inline __attribute__((always_inline)) void
-entered(struct ht_thread *t, const struct ht_block *b)
-{
-	t->prev = b;
-	commit(t, t->tnt, b->start);
-	if (unlikely(t->p >= t->limit))
-		reach_limit(t, b->start);
 }
 
 static inline __attribute__((always_inline)) void
