@@ -5,7 +5,8 @@
  *
  * AUX records say what the kernel wrote for a stream and whether it had to drop
  * bytes; AUXTRACE records bring the bytes.  A stream is told by the index in its
- * AUXTRACE records; AUX records are matched to it by cpu or tid.
+ * AUXTRACE records; AUX records are matched to it by the AUXTRACE record right
+ * behind, else by cpu or tid (a thread that calls exec has two streams).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 struct aux {
 	int32_t  pid, tid, cpu;
 	uint64_t offset, size, flags;
+	uint32_t queue; /* position + 1 when the bytes stand right behind the record, else 0 */
 };
 
 struct queue {
@@ -103,6 +105,16 @@ push_piece(struct index *x, uint32_t queue, struct ht_chunk chunk)
 	return 0;
 }
 
+/* The AUX record before tells of these very bytes. */
+static void
+pair(struct index *x, uint32_t queue, uint64_t offset, uint64_t size, int32_t tid)
+{
+	struct aux *a = x->aux.n ? &x->aux.at[x->aux.n - 1] : NULL;
+
+	if (a && !a->queue && a->offset == offset && a->size == size && a->tid == tid)
+		a->queue = queue + 1;
+}
+
 static int
 add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
 {
@@ -121,6 +133,7 @@ add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
 		return 0;
 	if (queue_find(x, idx, (int32_t)cpu, (int32_t)tid, &queue) < 0)
 		return -HT_ENOMEM;
+	pair(x, queue, offset, raw->payload_said, (int32_t)tid);
 	/* The bytes are behind the record, in the file: the walk has bounded payload. */
 	chunk.data = raw->at + raw->size;
 	chunk.file_offset = raw->offset + raw->size;
@@ -142,7 +155,7 @@ add_aux(struct index *x, const struct ht_perf_raw *raw)
 	a = ht_vec_push(&x->aux);
 	if (!a)
 		return -HT_ENOMEM;
-	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags };
+	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags, 0 };
 	return 0;
 }
 
@@ -230,6 +243,11 @@ merge_keys(struct index *x, const struct key *aux, const struct key *queues, siz
 		const struct aux *a = &x->aux.at[aux[i].at];
 		int32_t who = aux[i].who;
 
+		if (a->queue) {
+			if (apply_aux(x, a, a->queue - 1) < 0)
+				return -HT_ENOMEM;
+			continue;
+		}
 		if (who == -1)
 			continue;
 		while (qi < n_queues && queues[qi].who < who)
