@@ -108,6 +108,7 @@ enum ht_record_kind {
 #define HT_MAP_EXEC    0x1u
 #define HT_MAP_WRITE   0x2u
 #define HT_MAP_SHARED  0x4u
+#define HT_MAP_DUMP    0x10u /* the file holds memory as it was, whatever its first bytes look like */
 #define HT_MAP_KERNEL  0x8u  /* kernel or module mapping (pid -1) */
 
 #define HT_BUILD_ID_MAX 20

@@ -310,7 +310,7 @@ raw_next(struct ht_container *c, struct ht_record *rec)
 	rec->u.map.addr = m->addr;
 	rec->u.map.len = m->len;
 	rec->u.map.pgoff = m->pgoff;
-	rec->u.map.flags = HT_MAP_EXEC;
+	rec->u.map.flags = HT_MAP_EXEC | (m->path == r->pages ? HT_MAP_DUMP : 0);
 	rec->u.map.prot = PROT_READ | PROT_EXEC;
 	rec->u.map.path = m->path;
 	return 1;

@@ -79,10 +79,17 @@ ht_file_image(struct ht_file *f, const char *name, const uint8_t *data, size_t s
 }
 
 void
-ht_file_close(struct ht_file *f)
+ht_file_drop_elf(struct ht_file *f)
 {
 	if (f->elf)
 		elf_end(f->elf);
+	f->elf = NULL;
+}
+
+void
+ht_file_close(struct ht_file *f)
+{
+	ht_file_drop_elf(f);
 	if (f->map)
 		munmap(f->map, f->size);
 	if (f->path && f->fd >= 0)

@@ -109,6 +109,12 @@ ht_module_index(const struct ht_module *m)
 	return m->index;
 }
 
+void
+ht_module_set_dump(struct ht_module *m)
+{
+	m->dump = 1;
+}
+
 /* -- finding the file ---------------------------------------------------- */
 
 static int
@@ -158,7 +164,11 @@ module_take(struct ht_module *m, struct ht_file *f)
 {
 	char was[2 * HT_BUILD_ID_MAX + 1], is[2 * HT_BUILD_ID_MAX + 1];
 	uint8_t id[HT_BUILD_ID_MAX];
-	unsigned n = ht_file_build_id(f, id);
+	unsigned n;
+
+	if (m->dump)
+		ht_file_drop_elf(f);
+	n = f->elf ? ht_file_build_id(f, id) : 0;
 
 	if (m->recorded_size && !m->session->ignore_build_id &&
 	    !same_id(id, n, m->recorded, m->recorded_size)) {
@@ -173,7 +183,8 @@ module_take(struct ht_module *m, struct ht_file *f)
 	m->info.state = HT_MODULE_FOUND;
 	m->info.found_path = f->path;
 	m->info.is_elf = f->elf != NULL;
-	memcpy(m->info.build_id, id, n);
+	if (n)
+		memcpy(m->info.build_id, id, n);
 	m->info.build_id_size = (uint8_t)n;
 	return 1;
 }

@@ -39,6 +39,7 @@ struct ht_module {
 
 	struct { struct ht_segment *at; size_t n, cap; } segments; /* by file offset */
 	struct { struct ht_range *at; size_t n, cap; } text;
+	int                   dump;     /* of memory: not to be read as ELF */
 	int                   laid_out; /* segments and text were read */
 
 	struct ht_file        debug;
@@ -56,6 +57,8 @@ struct ht_module {
 int ht_file_open(struct ht_file *f, const char *path);
 /* Image in memory, which must live as long as the file is open. */
 int ht_file_image(struct ht_file *f, const char *name, const uint8_t *data, size_t size);
+/* Treat it as plain bytes. */
+void ht_file_drop_elf(struct ht_file *f);
 void ht_file_close(struct ht_file *f);
 unsigned ht_file_build_id(const struct ht_file *f, uint8_t id[HT_BUILD_ID_MAX]);
 

@@ -114,6 +114,8 @@ item_fill(struct ht_session *s, struct item *it, const struct ht_record *rec)
 		it->map_flags = rec->u.map.flags;
 		it->ptr = ht_session_intern(s, rec->u.map.path ? rec->u.map.path : "",
 		                            rec->u.map.build_id, rec->u.map.build_id_size);
+		if (it->ptr && (rec->u.map.flags & HT_MAP_DUMP))
+			ht_module_set_dump(it->ptr);
 		return it->ptr ? 0 : -HT_ENOMEM;
 	case HT_REC_MUNMAP:
 		it->addr = rec->u.unmap.addr;

@@ -97,6 +97,9 @@ struct ht_process *ht_session_process(const struct ht_session *s, int32_t pid);
 struct ht_module *ht_session_intern(struct ht_session *s, const char *path,
                                     const uint8_t *build_id, unsigned build_id_size);
 
+/* The file is a dump of memory: never ELF. */
+void ht_module_set_dump(struct ht_module *m);
+
 void ht_module_free(struct ht_module *m);
 
 /*

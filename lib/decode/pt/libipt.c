@@ -283,8 +283,14 @@ step_insn(struct libipt *s)
 	uint64_t ns;
 	int status;
 
-	s->missed = 0;
-	status = pt_insn_next(s->dec, &insn, sizeof(insn));
+	/* Neither time nor the view change before a branch or an event. */
+	do {
+		s->missed = 0;
+		status = pt_insn_next(s->dec, &insn, sizeof(insn));
+		if (insn.iclass == ptic_error)
+			break;
+		libipt_insn(s, &insn);
+	} while (status == 0 && !s->branch.valid);
 	if (insn.iclass == ptic_error) {
 		if (status == -pte_nomap && s->missed && (ns = look_ahead(s, insn.ip)) != UINT64_MAX) {
 			s->advance_to = ns;
@@ -297,7 +303,6 @@ step_insn(struct libipt *s)
 		failed(s, status, status == -pte_nomap && s->missed, insn.ip);
 		return;
 	}
-	libipt_insn(s, &insn);
 	if (s->branch.valid)
 		libipt_clock_branch(s, insn.iclass == ptic_cond_jump || insn.iclass == ptic_return);
 	s->status = status;
