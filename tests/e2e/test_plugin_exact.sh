@@ -61,3 +61,35 @@ exact "dlopen and dlclose" -- "$programs/dlopen" "$programs/module"
 for how in abort segv jump ill trap div self; do
 	exact "death by $how" -- "$programs/abort" $how
 done
+
+# same_run NAME [OPTION...] -- PROGRAM ARG... : threads and signals come when they come, so the log is
+# that of the recorded run itself.
+same_run() {
+	_name=$1
+	shift
+	_opts=
+	while [ "$1" != -- ]; do _opts="$_opts $1"; shift; done
+	shift
+	"$tools/shmdump" -f $_opts "$tmp/t" "$plugin" qemu-x86_64 -strace -d tid,nochain,exec,in_asm \
+		-D "$tmp/log.%d" "$@" >"$tmp/t.out" 2>"$tmp/t.err"
+	_logs=
+	for _l in "$tmp"/log.*; do _logs="$_logs -i $_l"; done
+	_bad=
+	for _pt in "$tmp"/t/*.pt; do
+		_tid=${_pt##*-}
+		_tid=${_tid%.pt}
+		"$tools/ptwalk" "$tmp/t/sideband.txt" "$_pt" >"$tmp/ips" 2>"$tmp/walk.err" || _bad="$_bad $(cat "$tmp/walk.err")"
+		"$tools/truth" $_logs <"$tmp/log.$_tid" >"$tmp/truth"
+		[ -s "$tmp/ips" ] && cmp -s "$tmp/ips" "$tmp/truth" || _bad="$_bad thread $_tid: $(cmp "$tmp/ips" "$tmp/truth" 2>&1)"
+	done
+	if [ -n "$_bad" ] || grep -q '^note' "$tmp/t.err"; then
+		fail "$_name" "$_bad $(cat "$tmp/t.err")"
+	else
+		pass "$_name"
+	fi
+	rm -rf "$tmp/t" "$tmp"/log.*
+}
+
+same_run "alarms" -- "$programs/alarm"
+same_run "four threads" -- "$programs/threads"
+same_run "four threads, many PSB, the least rings" -p 256 -s 65536 -- "$programs/threads"

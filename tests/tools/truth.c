@@ -2,7 +2,10 @@
 /*
  * From QEMU's own log to the addresses of the executed instructions, one a line:
  *
- *	qemu-x86_64 [-singlestep] -strace -d nochain,exec,in_asm -D LOG ... ; truth [-t VCPU] < LOG
+ *	qemu-x86_64 [-singlestep] -strace -d nochain,exec,in_asm -D LOG ... ; truth < LOG
+ *
+ * With threads, use `-d tid,...  -D LOG.%d` and name the logs of the other
+ * threads with -i: a block is described in the log of the thread that met it first.
  *
  * What the log says and the program did not do is taken back: blocks unsaid by
  * "Stopped execution", the repetitions of a string instruction, an instruction
@@ -34,6 +37,17 @@ static const struct block *last; /* said last, not printed yet */
 static unsigned last_n;          /* instructions of it that count */
 static unsigned long long last_tb;
 
+/*
+ * A signal came when a string instruction had been said: whether it had ended
+ * is seen when the program goes on, at it or behind it.  Until then what is
+ * said is held back.
+ */
+static struct {
+	unsigned long long *ips, rep, next;
+	size_t n, cap;
+	int on;
+} held;
+
 static struct block *
 find(unsigned long long pc, int make)
 {
@@ -54,10 +68,40 @@ find(unsigned long long pc, int make)
 }
 
 static void
+print(unsigned long long ip)
+{
+	if (!held.on) {
+		printf("%llx\n", ip);
+		return;
+	}
+	if (held.n == held.cap) {
+		held.cap = held.cap ? 2 * held.cap : 4096;
+		held.ips = realloc(held.ips, held.cap * sizeof(*held.ips));
+		if (!held.ips)
+			exit(2);
+	}
+	held.ips[held.n++] = ip;
+}
+
+/* Nothing is held any more; the string instruction had ended when `ended`. */
+static void
+release(int ended)
+{
+	if (!held.on)
+		return;
+	held.on = 0;
+	if (ended)
+		print(held.rep);
+	for (size_t i = 0; i < held.n; i++)
+		print(held.ips[i]);
+	held.n = 0;
+}
+
+static void
 flush(void)
 {
 	for (unsigned i = 0; last && i < last_n; i++)
-		printf("%llx\n", last->insns[i].addr);
+		print(last->insns[i].addr);
 	last = NULL;
 }
 
@@ -71,7 +115,7 @@ read_insn(struct block *b, const char *line)
 
 	if (sscanf(line, "0x%llx: %n", &in.addr, &at) < 1)
 		return;
-	for (line += at; sscanf(line, "%2x%n", &byte, &at) == 1 && at == 2 && line[2] == ' '; line += 3) {
+	for (line += at; sscanf(line, "%2x%n", &byte, &at) == 1 && at == 2 && (line[2] == ' ' || line[2] == '\n'); line += 2 + (line[2] == ' ')) {
 		if (len < sizeof(in.first))
 			in.first[len] = (unsigned char)byte;
 		len++;
@@ -118,6 +162,8 @@ say(unsigned long long tb, unsigned long long pc, unsigned count)
 
 	take_back(pc, count);
 	flush();
+	if (held.on && (pc == held.rep || pc == held.next))
+		release(pc == held.next);
 	if (!b) {
 		printf("unknown block %llx\n", pc);
 		return;
@@ -132,60 +178,83 @@ see_signal(const char *line)
 {
 	static const char *const faults[] = { "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP" };
 	const char *code = strstr(line, "si_code=");
+	int fault = 0;
 
 	if (!code || !last || !last_n)
 		return;
 	code += 8;
-	/* Sent by a program, not by an instruction. */
-	if (*code == '-' || *code == '0' || (!strncmp(code, "SI_", 3) && strncmp(code, "SI_KERNEL", 9)))
-		return;
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		if (!strncmp(line, faults[i], strlen(faults[i])) && !last->insns[last_n - 1].branch)
+		fault |= !strncmp(line, faults[i], strlen(faults[i]));
+	/* Sent by a program, or by a timer, and not by an instruction. */
+	if (!fault || *code == '-' || *code == '0' ||
+	    (!strncmp(code, "SI_", 3) && strncmp(code, "SI_KERNEL", 9))) {
+		const struct insn *end = &last->insns[last_n - 1];
+
+		if (end->rep && !held.on) {
 			last_n--;
+			flush();
+			held.on = 1;
+			held.rep = end->addr;
+			held.next = end->addr + end->size;
+		}
+		return;
+	}
+	if (!last->insns[last_n - 1].branch)
+		last_n--;
 }
 
-int
-main(int argc, char **argv)
+static void
+read_log(FILE *f, int only_blocks)
 {
+	static struct block none;
+	struct block *reading = NULL;
 	char *line = NULL;
 	size_t cap = 0;
-	struct block *reading = NULL;
-	long vcpu = -1;
-	int c;
 
-	while ((c = getopt(argc, argv, "t:")) != -1) {
-		if (c != 't')
-			return 2;
-		vcpu = atol(optarg);
-	}
-	while (getline(&line, &cap, stdin) > 0) {
+	while (getline(&line, &cap, f) > 0) {
 		unsigned long long tb, pc, base;
 		unsigned flags, cflags;
 		long cpu;
 
 		if (reading && line[0] == '0' && line[1] == 'x') {
-			if (!reading->pc) {
-				sscanf(line, "0x%llx", &pc);
+			if (!reading->pc && sscanf(line, "0x%llx", &pc) == 1) {
 				reading = find(pc, 1);
 				reading->n = 0;
 			}
 			read_insn(reading, line);
-		} else if (!strncmp(line, "IN:", 3)) {
-			static struct block none;
-
-			reading = &none;
-		} else if (sscanf(line, "Trace %ld: 0x%llx [%llx/%llx/%x/%x]", &cpu, &tb, &base, &pc, &flags,
-		                  &cflags) == 6) {
-			if (vcpu < 0 || cpu == vcpu)
-				say(tb, pc, cflags & 0x1ff);
-		} else if (sscanf(line, "Stopped execution of TB chain before 0x%llx", &tb) == 1) {
-			if (last && tb == last_tb)
-				last = NULL;
-		} else if (!strncmp(line, "--- ", 4)) {
-			see_signal(line + 4);
+			continue;
 		}
+		reading = NULL;
+		if (!strncmp(line, "IN:", 3))
+			reading = &none;
+		else if (only_blocks)
+			continue;
+		else if (sscanf(line, "Trace %ld: 0x%llx [%llx/%llx/%x/%x]", &cpu, &tb, &base, &pc, &flags, &cflags) == 6)
+			say(tb, pc, cflags & 0x1ff);
+		else if (sscanf(line, "Stopped execution of TB chain before 0x%llx", &tb) == 1 && last && tb == last_tb)
+			last = NULL;
+		else if (!strncmp(line, "--- ", 4))
+			see_signal(line + 4);
 	}
-	flush();
 	free(line);
+}
+
+int
+main(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "i:")) != -1) {
+		FILE *f = c == 'i' ? fopen(optarg, "r") : NULL;
+
+		if (!f)
+			return 2;
+		read_log(f, 1);
+		fclose(f);
+	}
+	read_log(stdin, 0);
+	flush();
+	release(1);
+	free(held.ips);
 	return 0;
 }
