@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One measurement a process, so that none profits from another's warm memory:
+ *
+ *	bench_pt prepare CAPTURE DIR N   DIR/pt.bin (the longest stream N times), pages.bin, map.tsv
+ *	bench_pt lexer|count|events|timed|blocks DIR
+ *
+ * Prints CPU seconds, branches and a sum that must agree between engines:
+ * of the edges for lexer-free modes, see checksum().
+ */
+#include <intel-pt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <hwtrace/flow.h>
+#include <hwtrace/pt_packet.h>
+
+static char paths[3][512];
+
+static void
+die(const char *what, const struct ht_diag *diag)
+{
+	char line[1024] = "";
+
+	fprintf(stderr, "bench_pt: %s: %s\n", what, diag ? ht_diag_line(diag, line, sizeof(line)) : "failed");
+	exit(1);
+}
+
+static double
+cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void
+name_paths(const char *dir)
+{
+	snprintf(paths[0], sizeof(paths[0]), "%s/pt.bin", dir);
+	snprintf(paths[1], sizeof(paths[1]), "%s/pages.bin", dir);
+	snprintf(paths[2], sizeof(paths[2]), "%s/map.tsv", dir);
+}
+
+static struct ht_session *
+open_raw(struct ht_container **c)
+{
+	struct ht_container_config config = { .size = sizeof(config),
+		.raw = { .pt = paths[0], .pages = paths[1], .map = paths[2] } };
+	struct ht_session *s;
+	struct ht_diag diag = { 0 };
+
+	if (ht_container_open(NULL, &config, c, &diag) < 0 || ht_session_open(*c, NULL, &s, &diag) < 0)
+		die("open", &diag);
+	return s;
+}
+
+/* -- prepare ---------------------------------------------------------------- */
+
+static void
+write_pages(struct ht_view *view)
+{
+	FILE *pages = fopen(paths[1], "wb"), *map = fopen(paths[2], "w");
+	uint32_t n;
+	const struct ht_mapping *m = ht_view_mappings(view, &n);
+	uint64_t offset = 0;
+
+	if (!pages || !map)
+		die("pages", NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t size = m[i].end - m[i].start;
+		uint8_t *buf = malloc(size);
+		size_t got = buf ? ht_view_read(view, m[i].start, buf, size) : 0;
+
+		if (got) {
+			fwrite(buf, 1, got, pages);
+			fprintf(map, "0x%" PRIx64 " 0x%zx 0x%" PRIx64 "\n", m[i].start, got, offset);
+			offset += got;
+		}
+		free(buf);
+	}
+	if (fclose(pages) || fclose(map))
+		die("pages", NULL);
+}
+
+static void
+prepare(const char *capture, unsigned times)
+{
+	struct ht_container *c;
+	struct ht_session *s;
+	struct ht_diag diag = { 0 };
+	const struct ht_stream *best = NULL;
+	struct ht_view *view;
+	FILE *out = fopen(paths[0], "wb");
+
+	if (!out || ht_container_open(capture, NULL, &c, &diag) < 0 || ht_session_open(c, NULL, &s, &diag) < 0)
+		die(capture, &diag);
+	for (uint32_t i = 0; i < ht_container_stream_count(c); i++) {
+		const struct ht_stream *st = ht_container_stream(c, i);
+
+		if (!best || st->bytes > best->bytes)
+			best = st;
+	}
+	if (!best || ht_view_new(s, best->pid, &view) < 0)
+		die("stream", NULL);
+	for (unsigned k = 0; k < times; k++)
+		for (uint32_t i = 0; i < best->n_chunks; i++)
+			fwrite(best->chunks[i].data, 1, best->chunks[i].size, out);
+	if (fclose(out))
+		die("pt.bin", NULL);
+	ht_view_advance(view, UINT64_MAX);
+	write_pages(view);
+	ht_view_free(view);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+/* -- the modes ---------------------------------------------------------------- */
+
+static void
+report(double from, uint64_t branches, uint64_t sum, uint64_t gaps)
+{
+	printf("%.4f\t%" PRIu64 "\t%016" PRIx64 "\t%" PRIu64 "\n", cpu() - from, branches, sum, gaps);
+}
+
+static uint64_t
+checksum(uint64_t from, uint64_t to, uint64_t count)
+{
+	return ((from * 0x9e3779b97f4a7c15ull) ^ (to * 0xff51afd7ed558ccdull)) * count;
+}
+
+static void
+count(void)
+{
+	struct ht_container *c;
+	double from = cpu();
+	struct ht_session *s = open_raw(&c);
+	struct ht_decoder *d;
+	struct ht_counts counts;
+	struct ht_diag diag = { 0 };
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = "native",
+		.want = HT_DECODE_BRANCHES };
+	uint64_t sum = 0;
+	int rc;
+
+	if (ht_decoder_new(s, 0, &config, &d, &diag) < 0)
+		die("decoder", &diag);
+	while ((rc = ht_decoder_count(d, &counts)) > 0) {
+		for (size_t i = 0; i < counts.n_edges; i++)
+			sum += checksum(counts.edges[i].from, counts.edges[i].to, counts.edges[i].count);
+		ht_counts_free(&counts);
+	}
+	if (rc < 0)
+		die("count", ht_decoder_diag(d));
+	report(from, ht_decoder_stats(d)->branches, sum, ht_decoder_stats(d)->gaps);
+	ht_decoder_free(d);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+static void
+events(const char *engine, unsigned want)
+{
+	struct ht_container *c;
+	double from = cpu();
+	struct ht_session *s = open_raw(&c);
+	struct ht_decoder *d;
+	static struct ht_event ev[HT_BATCH];
+	struct ht_diag diag = { 0 };
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = engine, .want = want };
+	uint64_t sum = 0;
+	int n;
+
+	if (ht_decoder_new(s, 0, &config, &d, &diag) < 0)
+		die("decoder", &diag);
+	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0)
+		for (int i = 0; i < n; i++)
+			if (ev[i].kind == HT_EV_BRANCH)
+				sum += checksum(ev[i].a, ev[i].b, 1);
+	if (n < 0)
+		die("events", ht_decoder_diag(d));
+	report(from, ht_decoder_stats(d)->branches, sum, ht_decoder_stats(d)->gaps);
+	ht_decoder_free(d);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+/* Where packets begin, and nothing else. */
+static void
+lexer(void)
+{
+	static const uint8_t ip_size[8] = { 1, 3, 5, 7, 7, 1, 9, 1 };
+	struct ht_container *c;
+	double from = cpu();
+	struct ht_session *s = open_raw(&c);
+	const struct ht_chunk *chunk = &ht_container_stream(c, 0)->chunks[0];
+	const uint8_t *p = chunk->data, *end = p + chunk->size - HT_PT_PACKET_MAX;
+	uint64_t packets = 0, sum = 0;
+
+	while (p < end) {
+		struct ht_pt_packet packet;
+		unsigned block = 0;
+		uint8_t b = *p;
+		int n;
+
+		packets++;
+		if (!(b & 1) && b != 2) {
+			sum += b;
+			p++;
+		} else if ((b & 0x1f) == 0x0d) {
+			p += ip_size[b >> 5];
+		} else if ((b & 7) == 3) {
+			p++;
+		} else {
+			n = ht_pt_packet_read(p, HT_PT_PACKET_MAX, &block, &packet);
+			p += n > 0 ? n : 1;
+		}
+	}
+	report(from, packets, sum, 0);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+/* libipt's block decoder, as fast as it goes: sections in a cache of high limit. */
+static struct pt_image_section_cache *cache;
+
+static struct pt_image *
+load_image(void)
+{
+	struct pt_image *image = pt_image_alloc("bench");
+	FILE *map = fopen(paths[2], "r");
+	uint64_t addr, size, offset;
+
+	cache = pt_iscache_alloc("bench");
+	if (!image || !cache || !map)
+		die("image", NULL);
+	pt_iscache_set_limit(cache, 1ull << 32);
+	while (fscanf(map, "%" SCNi64 " %" SCNi64 " %" SCNi64, (int64_t *)&addr, (int64_t *)&size,
+	              (int64_t *)&offset) == 3) {
+		int id = pt_iscache_add_file(cache, paths[1], offset, size, addr);
+
+		if (id < 0 || pt_image_add_cached(image, cache, id, NULL) < 0)
+			die("section", NULL);
+	}
+	fclose(map);
+	return image;
+}
+
+static void
+blocks(void)
+{
+	struct ht_container *c;
+	double from = cpu();
+	struct ht_session *s = open_raw(&c);
+	const struct ht_chunk *chunk = &ht_container_stream(c, 0)->chunks[0];
+	struct pt_config config;
+	struct pt_block_decoder *d;
+	struct pt_image *image = load_image();
+	uint64_t sum = 0, n = 0, errors = 0;
+	int status;
+
+	pt_config_init(&config);
+	config.begin = (uint8_t *)(uintptr_t)chunk->data;
+	config.end = config.begin + chunk->size;
+	d = pt_blk_alloc_decoder(&config);
+	pt_blk_set_image(d, image);
+	while ((status = pt_blk_sync_forward(d)) >= 0) {
+		for (;;) {
+			struct pt_block block;
+			struct pt_event event;
+
+			while (status & pts_event_pending && (status = pt_blk_event(d, &event, sizeof(event))) >= 0)
+				;
+			if (status < 0)
+				break;
+			status = pt_blk_next(d, &block, sizeof(block));
+			if (status < 0)
+				break;
+			n++;
+			sum += checksum(block.ip, block.end_ip, 1);
+		}
+		errors += status != -pte_eos;
+	}
+	report(from, n, sum, errors);
+	pt_blk_free_decoder(d);
+	pt_image_free(image);
+	pt_iscache_free(cache);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 5 && !strcmp(argv[1], "prepare")) {
+		name_paths(argv[3]);
+		prepare(argv[2], (unsigned)atoi(argv[4]));
+		return 0;
+	}
+	if (argc != 3) {
+		fputs("usage: bench_pt prepare CAPTURE DIR N | lexer|count|events|timed|blocks|reference DIR\n", stderr);
+		return 64;
+	}
+	name_paths(argv[2]);
+	if (!strcmp(argv[1], "lexer"))
+		lexer();
+	else if (!strcmp(argv[1], "count"))
+		count();
+	else if (!strcmp(argv[1], "events"))
+		events("native", HT_DECODE_BRANCHES);
+	else if (!strcmp(argv[1], "timed"))
+		events("native", HT_DECODE_BRANCHES | HT_DECODE_TIME);
+	else if (!strcmp(argv[1], "reference"))
+		events("libipt", HT_DECODE_BRANCHES);
+	else if (!strcmp(argv[1], "blocks"))
+		blocks();
+	else
+		return 64;
+	return 0;
+}
