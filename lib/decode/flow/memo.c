@@ -22,79 +22,26 @@ name_of(size_t number)
 	return (uint32_t)number * ODD;
 }
 
-static struct ht_memo_state *
-state_of(const struct ht_memo *m, uint32_t name)
+static struct ht_block *
+block_of(const struct ht_memo *m, uint32_t name)
 {
-	return &m->states.at[name * ODD_INVERSE];
+	return m->states.at[name * ODD_INVERSE];
 }
 
+/* The state in front of `block`; 0 when out of memory. */
 static uint32_t
-new_state(struct ht_memo *m, struct ht_block *block, uint32_t bits)
+state_of(struct ht_memo *m, struct ht_block *block)
 {
-	struct ht_memo_state *s = m->states.n < UINT32_MAX ? ht_vec_push(&m->states) : NULL;
+	struct ht_block **s;
 
-	if (!s)
-		return 0;
-	*s = (struct ht_memo_state){ .block = block, .bits = bits };
-	return name_of(m->states.n - 1);
-}
-
-static uint32_t
-place_state(struct ht_memo *m, struct ht_block *block)
-{
-	if (!block->state)
-		block->state = new_state(m, block, 0);
+	if (!block->state) {
+		s = m->states.n < UINT32_MAX ? ht_vec_push(&m->states) : NULL;
+		if (!s)
+			return 0;
+		*s = block;
+		block->state = name_of(m->states.n - 1);
+	}
 	return block->state;
-}
-
-static size_t
-return_hash(const struct ht_block *block, uint32_t bits)
-{
-	return (size_t)(((uint64_t)(uintptr_t)block ^ bits) * 0x9e3779b97f4a7c15ull >> 24);
-}
-
-static int
-grow_returns(struct ht_memo *m)
-{
-	size_t n = m->n_returns ? m->n_returns * 4 : 1024;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -1;
-	for (size_t i = 0; i < m->n_returns; i++) {
-		const struct ht_memo_state *s;
-		size_t at;
-
-		if (!m->returns[i])
-			continue;
-		s = state_of(m, m->returns[i]);
-		for (at = return_hash(s->block, s->bits) & (n - 1); slots[at]; at = (at + 1) & (n - 1))
-			;
-		slots[at] = m->returns[i];
-	}
-	free(m->returns);
-	m->returns = slots;
-	m->n_returns = n;
-	return 0;
-}
-
-/* `block` returns, and `bits` (its own outcome first) are still to be taken. */
-static uint32_t
-return_state(struct ht_memo *m, struct ht_block *block, uint32_t bits)
-{
-	size_t at;
-
-	if (m->used_returns * 2 >= m->n_returns && grow_returns(m) < 0)
-		return 0;
-	for (at = return_hash(block, bits) & (m->n_returns - 1); m->returns[at]; at = (at + 1) & (m->n_returns - 1)) {
-		const struct ht_memo_state *s = state_of(m, m->returns[at]);
-
-		if (s->block == block && s->bits == bits)
-			return m->returns[at];
-	}
-	m->returns[at] = new_state(m, block, bits);
-	m->used_returns += m->returns[at] != 0;
-	return m->returns[at];
 }
 
 /* -- walking an entry ------------------------------------------------------ */
@@ -109,7 +56,8 @@ struct trip {
 	struct ht_block *block;
 	uint32_t         bits;    /* outcomes left, under a stop bit */
 	uint32_t         context; /* pushed and not popped */
-	int              at_return, no_memory;
+	int              stopped; /* in front of a return that goes below, or an indirect branch */
+	int              no_memory;
 };
 
 static void
@@ -201,38 +149,48 @@ walk_return(struct trip *t)
 	take_bit(t);
 }
 
-/* All outcomes, or as far as a return that goes below (at_return).  0, or -1: no entry. */
+/* One outcome at block t->block.  1, 0 when the trip stops here, or -1: no entry. */
+static int
+walk_outcome(struct trip *t)
+{
+	struct ht_block *b = t->block;
+	unsigned taken;
+
+	switch (b->insn) {
+	case HT_INSN_COND:
+		taken = take_bit(t);
+		maybe_tell(t, b, taken ? b->target : b->next, taken ? HT_BR_TAKEN : 0);
+		t->block = taken ? ht_graph_target(&t->m->walk->graph, b)
+		                 : ht_graph_next(&t->m->walk->graph, b);
+		return 1;
+	case HT_INSN_RET:
+		if (!(t->bits << (__builtin_clz(t->bits) + 1) >> 31))
+			return -1; /* a return is never not taken */
+		if (!t->context)
+			return 0;
+		walk_return(t);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* All outcomes, or as far as the trip gets (t->stopped).  0, or -1: no entry. */
 static int
 walk_outcomes(struct trip *t)
 {
 	while (t->bits > 1) {
-		struct ht_block *b;
-		unsigned taken;
+		int rc = chain(t);
 
-		if (!t->at_return && chain(t) < 0)
+		if (rc == 0)
+			rc = walk_outcome(t);
+		if (rc < 0)
 			return -1;
-		b = t->block;
-		if (b->insn == HT_INSN_RET) {
-			unsigned top = 31 - (unsigned)__builtin_clz(t->bits);
-
-			if (!(t->bits >> (top - 1) & 1))
-				return -1;
-			if (!t->context) {
-				t->at_return = 1;
-				return 0;
-			}
-			walk_return(t);
-		} else if (b->insn == HT_INSN_COND) {
-			taken = take_bit(t);
-			maybe_tell(t, b, taken ? b->target : b->next, taken ? HT_BR_TAKEN : 0);
-			t->block = taken ? ht_graph_target(&t->m->walk->graph, b)
-			                 : ht_graph_next(&t->m->walk->graph, b);
-		} else {
-			return -1;
+		if (rc == 0) {
+			t->stopped = 1;
+			return 0;
 		}
-		t->at_return = 0;
-		if (!t->block)
-			t->no_memory = 1;
+		t->no_memory |= !t->block;
 		if (t->no_memory)
 			return -1;
 	}
@@ -262,12 +220,13 @@ walk_target(struct trip *t, uint64_t ip)
 static struct trip
 set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, uint64_t weight)
 {
-	const struct ht_memo_state *s = state_of(m, state);
-	struct trip t = { .m = m, .telling = telling, .weight = weight, .block = s->block,
-		          .bits = key & HT_MEMO_CONTEXT ? s->bits : key,
-		          .context = key & HT_MEMO_CONTEXT ? key & ~HT_MEMO_CONTEXT : 0 };
+	struct trip t = { .m = m, .telling = telling, .weight = weight, .block = block_of(m, state),
+		          .bits = key };
 
-	t.at_return = key & HT_MEMO_CONTEXT ? 1 : 0;
+	if (key & HT_MEMO_POPPED) {
+		t.bits = (key & ~HT_MEMO_POPPED) >> HT_MEMO_CONTEXT_BITS;
+		t.context = key & HT_MEMO_CONTEXT_MAX;
+	}
 	return t;
 }
 
@@ -276,7 +235,7 @@ set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, u
 static size_t
 entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
 {
-	return (state ^ (key & HT_MEMO_CONTEXT ? key * 0x9e3779b1u : key << 4)) & m->entry_mask;
+	return (state ^ (key & HT_MEMO_POPPED ? key * 0x9e3779b1u >> 8 : key << 3)) & m->entry_mask;
 }
 
 static size_t
@@ -379,11 +338,13 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 	int failed = walk_outcomes(&t) < 0;
 	size_t at;
 
+	if (t.context > HT_MEMO_CONTEXT_MAX)
+		failed = 1;
 	end_run(&t, run, failed);
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return NULL;
-	next = t.at_return ? return_state(m, t.block, t.bits) : place_state(m, t.block);
+	next = state_of(m, t.block);
 	if (!next || (m->n_entries * 2 > m->entry_mask && grow_entries(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return NULL;
@@ -391,8 +352,9 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 	for (at = entry_slot(m, state, key); m->entries[at].key; at = (at + 1) & m->entry_mask)
 		;
 	e = &m->entries[at];
-	*e = (struct ht_memo_entry){ .state = state, .key = key, .next = next,
-		                     .push = t.at_return ? HT_MEMO_RETURNS : t.context, .run = run };
+	*e = (struct ht_memo_entry){ .state = state, .key = key, .next = next, .end = t.context, .run = run };
+	if (t.stopped)
+		e->end |= t.bits << HT_MEMO_CONTEXT_BITS | (t.block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
 	m->n_entries++;
 	return e;
 }
@@ -409,7 +371,7 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, int *rc)
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return NULL;
-	next = place_state(m, t.block);
+	next = state_of(m, t.block);
 	if (!next || (m->n_targets * 2 > m->target_mask && grow_targets(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return NULL;
@@ -476,15 +438,15 @@ find(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 int
 ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
 {
-	uint32_t key = *bits, at = *state, context;
+	uint32_t key = *bits, at = *state, context, left;
 	int rc = 0;
 
 	for (;;) {
 		struct ht_memo_entry *e = find(m, at, key, &rc);
 
 		if (!e) {
-			if (key & HT_MEMO_CONTEXT)
-				ht_return_stack_push(&m->walk->stack, key & ~HT_MEMO_CONTEXT);
+			if (key & HT_MEMO_POPPED)
+				ht_return_stack_push(&m->walk->stack, key & HT_MEMO_CONTEXT_MAX);
 			*state = at;
 			return rc;
 		}
@@ -492,18 +454,27 @@ ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
 		at = e->next;
 		if (e->run && (rc = give_run(m, e->run)) < 0)
 			return rc;
-		if (e->push != HT_MEMO_RETURNS) {
-			if (e->push)
-				ht_return_stack_push(&m->walk->stack, e->push);
+		context = e->end & HT_MEMO_CONTEXT_MAX;
+		if (context)
+			ht_return_stack_push(&m->walk->stack, context);
+		left = (e->end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
+		if (!left) {
 			*state = at;
 			return 1;
 		}
+		*bits = left;
+		if (!(e->end & HT_MEMO_RETURNS)) {
+			*state = at;
+			return 2;
+		}
 		context = pop(m);
-		if (!context) {
+		if (!context || context > HT_MEMO_CONTEXT_MAX) {
+			if (context)
+				ht_return_stack_push(&m->walk->stack, context);
 			*state = at;
 			return 0; /* the walker will say why */
 		}
-		key = context | HT_MEMO_CONTEXT;
+		key = context | left << HT_MEMO_CONTEXT_BITS | HT_MEMO_POPPED;
 	}
 }
 
@@ -537,17 +508,16 @@ ht_memo_enter(struct ht_memo *m)
 
 	if (!w->block || w->block->end == HT_END_DEAD)
 		w->block = ht_graph_block(&w->graph, w->ip, w->mode);
-	return w->block ? place_state(m, w->block) : 0;
+	return w->block ? state_of(m, w->block) : 0;
 }
 
-uint32_t
+void
 ht_memo_leave(struct ht_memo *m, uint32_t state)
 {
-	const struct ht_memo_state *s = state_of(m, state);
+	struct ht_block *block = block_of(m, state);
 
-	ht_walk_set(m->walk, s->block->start, s->block->mode);
-	m->walk->block = s->block;
-	return s->bits;
+	ht_walk_set(m->walk, block->start, block->mode);
+	m->walk->block = block;
 }
 
 /* -- counts ----------------------------------------------------------------- */
@@ -597,7 +567,6 @@ ht_memo_fini(struct ht_memo *m)
 {
 	free(m->entries);
 	free(m->targets);
-	free(m->returns);
 	ht_vec_free(&m->states);
 	ht_vec_free(&m->runs);
 	memset(m, 0, sizeof(*m));
@@ -609,8 +578,7 @@ ht_memo_reset(struct ht_memo *m)
 	struct ht_walk *w = m->walk;
 
 	for (size_t i = 1; i < m->states.n; i++)
-		if (!m->states.at[i].bits)
-			m->states.at[i].block->state = 0;
+		m->states.at[i]->state = 0;
 	ht_memo_fini(m);
 	return ht_memo_init(m, w);
 }

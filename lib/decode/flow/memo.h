@@ -2,17 +2,18 @@
 /*
  * The memo: outcomes taken in groups.
  *
- * A *state* is a place in front of a block (before its direct jumps and calls
- * are walked), or a return instruction with outcomes left.  It is named by a
- * number that is hashed already, so that a slot is found with one xor.
+ * A *state* is a place in front of a block, before its direct jumps and calls are
+ * walked.  It is named by a number that is hashed already, so that a slot is
+ * found with one xor.
  *
  * An *entry* says where a group of outcomes leads from a state: the state
  * behind it, the return addresses that were pushed on the way as one context,
  * and how often that happened.  Calls and returns inside a group cancel out
- * while the entry is built.  A return that goes below what the group itself
- * pushed ends the entry; the return stack is popped, and an entry for (return
- * with outcomes left, popped context) goes on.  Indirect targets have a table of
- * their own: (state, target).
+ * while the entry is built.  It ends early, with outcomes left, at a return that
+ * goes below what the group itself pushed (then the return stack is popped, and
+ * an entry for (state, outcomes left, popped context) goes on), and at an
+ * indirect branch, whose target is told behind the outcomes (a deferred TIP).
+ * Targets have a table of their own: (state, target).
  *
  * Counts are folded into the blocks when they are asked for, by walking each
  * entry once more with its count as the weight.  With events wanted, an entry
@@ -26,17 +27,24 @@
 
 #include "decode/flow/walk.h"
 
-#define HT_MEMO_RETURNS UINT32_MAX /* as `push`: the state behind it is a return */
+/*
+ * key: the outcomes under a stop bit, 0 = free slot; to go on after a return,
+ * also the popped context and HT_MEMO_POPPED.  end: the context to push, and if
+ * the group is not used up the outcomes left, with HT_MEMO_RETURNS at a return.
+ */
+#define HT_MEMO_CONTEXT_BITS 24
+#define HT_MEMO_CONTEXT_MAX  ((1u << HT_MEMO_CONTEXT_BITS) - 1)
+#define HT_MEMO_GROUP        6 /* outcomes */
+#define HT_MEMO_POPPED       0x80000000u
+#define HT_MEMO_RETURNS      0x80000000u
 
 struct ht_memo_entry {
-	uint32_t state, key; /* key: outcomes under a stop bit, or context | HT_MEMO_CONTEXT; 0 = free slot */
+	uint32_t state, key;
 	uint32_t next;
-	uint32_t push;       /* context, 0 = none */
+	uint32_t end;
 	uint32_t count;
 	uint32_t run;        /* of events, 0 = none */
 };
-
-#define HT_MEMO_CONTEXT 0x80000000u
 
 struct ht_memo_target {
 	uint64_t ip;
@@ -44,19 +52,12 @@ struct ht_memo_target {
 	uint32_t next, push, count, run, spare;
 };
 
-struct ht_memo_state {
-	struct ht_block *block;
-	uint32_t bits;       /* outcomes left under a stop bit, for a return; else 0 */
-};
-
 struct ht_memo {
 	struct ht_walk        *walk;
 	struct ht_memo_entry  *entries;
 	struct ht_memo_target *targets;
 	size_t                 entry_mask, target_mask, n_entries, n_targets;
-	struct { struct ht_memo_state *at; size_t n, cap; } states; /* [0] unused */
-	uint32_t              *returns;  /* slots: numbers of return states, open addressing */
-	size_t                 n_returns, used_returns;
+	struct { struct ht_block **at; size_t n, cap; } states; /* [0] unused */
 	/* A run is a header event whose n says how many follow. */
 	struct { struct ht_event *at; size_t n, cap; } runs;
 	uint64_t               since_fold; /* counted since the counts were folded, at most */
@@ -67,16 +68,17 @@ void ht_memo_fini(struct ht_memo *m);
 
 /* State of the walker's place; 0 when it has none (out of memory). */
 uint32_t ht_memo_enter(struct ht_memo *m);
-/* Put the walker at `state`.  Returns the outcomes that are still to be taken there (0 = none). */
-uint32_t ht_memo_leave(struct ht_memo *m, uint32_t state);
+/* Put the walker at `state`. */
+void ht_memo_leave(struct ht_memo *m, uint32_t state);
 
 /*
- * Take the outcomes `bits` (under a stop bit, at most 6) from *state.  1: done.
- * 0: go on by the walker, after ht_memo_leave(): *state is where, *bits (if no
- * return state) what.  -HT_ENOMEM.
+ * Take the outcomes *bits (under a stop bit, at most HT_MEMO_GROUP) from *state.
+ * 1: done.  2: the state is in front of an indirect branch; its target comes
+ * first, then the outcomes *bits.  0: let the walker take *bits from *state.
+ * -HT_ENOMEM.
  */
 int ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits);
-/* Take an indirect target from *state; results alike. */
+/* Take an indirect target from *state: 1, 0 or -HT_ENOMEM. */
 int ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip);
 
 /* Add all counts to the walker's edges and blocks, and start them at 0. */

@@ -36,89 +36,90 @@ struct fast {
 	uint32_t state;
 };
 
-/* Out of the memo: the walker stands at f->state. Returns outcomes that were left there. */
-static uint32_t
+/* Out of the memo: the walker stands at f->state, the input at f->p. */
+static void
 leave(struct fast *f)
 {
-	struct ht_pt_engine *e = f->e;
-	uint32_t bits = ht_memo_leave(&e->memo, f->state);
-
-	ht_pt_input_advance(&e->in, (size_t)(f->p - f->begin));
+	ht_memo_leave(&f->e->memo, f->state);
+	ht_pt_input_advance(&f->e->in, (size_t)(f->p - f->begin));
 	f->begin = f->p;
 	f->state = 0;
-	return bits;
 }
 
-/* The memo has no answer: outcomes one by one, from the packet of `size` bytes at f->p. */
-static int
-by_walker(struct fast *f, uint32_t bits, unsigned size)
+/* The address of the TIP packet at `p`; its size, or 0 when it is another packet. */
+static inline unsigned
+peek_tip(const struct ht_pt_engine *e, const uint8_t *p, uint64_t *ip)
 {
-	struct ht_pt_engine *e = f->e;
-	uint32_t left;
-	unsigned n;
+	struct ht_pt_packet tip = { .count = p[0] >> 5 };
+	unsigned n = ht_pt_ip_bytes[tip.count];
 
-	e->offset = ht_pt_input_offset(&e->in) + (uint64_t)(f->p - f->begin);
-	f->p += size;
-	left = leave(f);
-	if (left)
-		bits = left;
-	n = 31 - (unsigned)__builtin_clz(bits);
-	return ht_pt_take_bits(e, bits & ((1u << n) - 1), n);
-}
-
-/* A long TNT packet, six outcomes at a time. */
-static int
-take_long(struct fast *f)
-{
-	struct ht_pt_engine *e = f->e;
-	uint64_t bits = load(f->p) >> 16;
-	unsigned left, k;
-	uint32_t group;
-	int rc;
-
-	if (bits < 2)
+	if ((p[0] & 0x1f) != 0x0d || n == 0xff || n == 0)
 		return 0;
-	for (left = 63 - (unsigned)__builtin_clzll(bits); left > 0; left -= k) {
-		k = left < 6 ? left : 6;
-		group = 1u << k | (uint32_t)(bits >> (left - k) & ((1u << k) - 1));
-		rc = ht_memo_outcomes(&e->memo, &f->state, &group);
-		if (rc <= 0)
-			break;
+	tip.value = load(p + 1);
+	if (n < 8)
+		tip.value &= (1ull << 8 * n) - 1;
+	ht_pt_packet_ip(&tip, e->last_ip, ip);
+	return 1 + n;
+}
+
+/* The target of the TIP packet at f->p; 1, 0 or -HT_ENOMEM. */
+static inline int
+take_tip(struct fast *f)
+{
+	uint64_t ip = 0;
+	unsigned size = peek_tip(f->e, f->p, &ip);
+	int rc = size ? ht_memo_target(&f->e->memo, &f->state, ip) : 0;
+
+	if (rc > 0) {
+		f->e->last_ip = ip;
+		f->p += size;
 	}
-	if (left == 0) {
-		f->p += 8;
-		return 1;
-	}
-	if (rc < 0)
-		return rc;
-	rc = by_walker(f, group, 8);
-	if (rc == 0 && e->place == HT_PLACE_ON && left > k)
-		rc = ht_pt_take_bits(e, bits & ((1ull << (left - k)) - 1), left - k);
 	return rc;
 }
 
-static int
-take_tip(struct fast *f)
+/*
+ * Up to HT_MEMO_GROUP outcomes of the packet in front of f->p.  1: done.  0: the
+ * walker must take *bits; f->p is behind the packet and the targets used.
+ */
+static inline int
+take_group(struct fast *f, uint32_t *bits, const uint8_t *end)
 {
-	struct ht_pt_engine *e = f->e;
-	struct ht_pt_packet p = { .count = f->p[0] >> 5 };
-	unsigned n = ht_pt_ip_bytes[p.count];
-	uint64_t ip = 0;
 	int rc;
 
-	if (n == 0xff || n == 0)
-		return 0;
-	p.value = load(f->p + 1);
-	if (n < 8)
-		p.value &= (1ull << 8 * n) - 1;
-	ht_pt_packet_ip(&p, e->last_ip, &ip);
-	rc = ht_memo_target(&e->memo, &f->state, ip);
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return 0;
-	e->last_ip = ip;
-	f->p += 1 + n;
+	while ((rc = ht_memo_outcomes(&f->e->memo, &f->state, bits)) == 2) {
+		while (f->p < end && *f->p == 0)
+			f->p++;
+		rc = f->p < end ? take_tip(f) : 0;
+		if (rc <= 0)
+			return rc;
+	}
+	return rc;
+}
+
+/* All outcomes of a packet that f->p is behind; `count` of them in `bits`. 0 when the memo was left. */
+static int
+take_outcomes(struct fast *f, uint64_t bits, unsigned count, const uint8_t *end)
+{
+	struct ht_pt_engine *e = f->e;
+	unsigned left, k, n;
+	uint32_t group;
+	int rc;
+
+	for (left = count; left > 0; left -= k) {
+		k = left < HT_MEMO_GROUP ? left : HT_MEMO_GROUP;
+		group = 1u << k | (uint32_t)(bits >> (left - k) & ((1u << k) - 1));
+		rc = take_group(f, &group, end);
+		if (rc < 0)
+			return rc;
+		if (rc == 0) {
+			leave(f);
+			n = 31 - (unsigned)__builtin_clz(group);
+			left -= k;
+			/* What is left of the group, in front of what is left of the packet. */
+			bits = (bits & ((1ull << left) - 1)) | (uint64_t)(group & ((1u << n) - 1)) << left;
+			return ht_pt_take_bits(e, bits, left + n);
+		}
+	}
 	return 1;
 }
 
@@ -139,14 +140,36 @@ take_cyc(struct fast *f)
 	return 1;
 }
 
+/* Outcomes of a short packet that the memo did not take to the end. */
+static int
+finish(struct fast *f, int rc, uint32_t bits, const uint8_t *end)
+{
+	unsigned n;
+
+	if (rc == 2) {
+		while (f->p < end && *f->p == 0)
+			f->p++;
+		rc = f->p < end ? take_tip(f) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	n = 31 - (unsigned)__builtin_clz(bits);
+	if (rc > 0)
+		return take_outcomes(f, bits & ((1u << n) - 1), n, end);
+	leave(f);
+	return ht_pt_take_bits(f->e, bits & ((1u << n) - 1), n);
+}
+
 /* Packets from f->p to `end`.  0 where a packet is not for this reader, or -HT_E... */
 static int
 take_all(struct fast *f, const uint8_t *end, size_t limit)
 {
 	struct ht_pt_engine *e = f->e;
-	struct ht_memo *m = &e->memo;
 	struct ht_walk *w = &e->walk;
+	const uint8_t *first = f->p, *at;
+	uint64_t offset = ht_pt_input_offset(&e->in), long_bits;
 	int timed = (w->want & HT_DECODE_TIME) && !w->edges, rc;
+	unsigned n;
 
 	while (f->p < end && f->state && w->out.n < limit) {
 		uint8_t b = *f->p;
@@ -165,19 +188,24 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 		if (timed)
 			ht_pt_tell_time(e);
 		if ((b & 1) == 0 && b != HT_PT_LEAD_EXT) {
-			rc = ht_memo_outcomes(m, &f->state, &bits);
-			if (rc > 0) {
-				f->p++;
+			at = f->p++;
+			rc = ht_memo_outcomes(&e->memo, &f->state, &bits);
+			if (rc == 1)
 				continue;
-			}
-			return rc < 0 ? rc : by_walker(f, bits, 1);
-		}
-		if ((b & 0x1f) == 0x0d)
+			e->offset = offset + (uint64_t)(at - first);
+			if (rc >= 0)
+				rc = finish(f, rc, bits, end);
+		} else if ((b & 0x1f) == 0x0d) {
 			rc = take_tip(f);
-		else if (b == HT_PT_LEAD_EXT && f->p[1] == 0xa3)
-			rc = take_long(f);
-		else
+		} else if (b == HT_PT_LEAD_EXT && f->p[1] == 0xa3 && load(f->p) >> 17) {
+			long_bits = load(f->p) >> 16;
+			e->offset = offset + (uint64_t)(f->p - first);
+			f->p += 8;
+			n = 63 - (unsigned)__builtin_clzll(long_bits);
+			rc = take_outcomes(f, long_bits & ((1ull << n) - 1), n, end);
+		} else {
 			return 0;
+		}
 		if (rc <= 0)
 			return rc;
 	}
