@@ -24,6 +24,14 @@ status() {
 	_got=$?
 	if [ "$_got" -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_got, not $_want: $(cat err.txt)"; fi
 }
+wait_for() { # TEXT FILE
+	_i=0
+	until grep -q "$1" "$2" 2>/dev/null; do
+		_i=$((_i + 1))
+		[ $_i -lt 600 ] || return 1
+		sleep 0.1
+	done
+}
 says() { # says NAME TEXT FILE
 	if grep -qe "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi
 }
@@ -111,6 +119,34 @@ says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt
 status no-inherit 0 --no-inherit sh -c '/bin/true; /bin/true; exit 0'
 says no-inherit-counted 'backend qemu, 1 process, 1 thread' err.txt
 
+# One after another and all at once: each thread is there, whole, and alike.
+for how in '1000 1' '200 100'; do
+	set -- $how
+	status "threads-$1-by-$2" 0 "$programs/manythreads" "$1" "$2" 100
+	says "threads-$1-by-$2-counted" "1 process, $(($1 + 1)) threads" err.txt
+	perf script -i out.data --itrace=i1i -F tid,ip,sym 2>err.txt | awk '$NF == "work" { n[$1]++ }
+		END { for (t in n) print n[t] }' | sort | uniq -c | awk '{ print $1, ($2 > 300) }' >got.txt
+	echo "$1 1" >want.txt
+	same "threads-$1-by-$2-whole" want.txt got.txt
+done
+status processes 0 sh -c 'i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i + 1)); done'
+says processes-counted '61 processes, 61 threads' err.txt
+perf script -i out.data --itrace=i1i -F comm,tid,ip 2>err.txt | awk '$1 == "true" { n[$2]++ } END { for (t in n) c++; print c }' >got.txt
+perf script -i out.data --itrace=e >>got.txt 2>/dev/null
+echo 60 >want.txt
+same processes-whole want.txt got.txt
+rec sh -c '(sleep 2; echo late >late) & echo now' >got.txt 2>err.txt
+[ ! -e late ] && pass ends-with-the-command || fail ends-with-the-command
+wait_for late late && pass left-behind-runs-on || fail left-behind-runs-on
+
+# -- the last bytes only --------------------------------------------------------------
+status overwrite 0 --overwrite 64K "$programs/manythreads" 1 1 1000000
+says overwrite-loss '[1-9][0-9]* bytes lost' err.txt
+perf script -i out.data --itrace=i1i -F tid,sym,ip 2>/dev/null | tail -n 1 >got.txt
+says overwrite-end 'exit' got.txt
+perf script -i out.data --itrace=e 2>/dev/null | grep -c 'instruction trace error' >got.txt
+says overwrite-one-gap '^1$' got.txt
+
 # -- filters: only this code is in the trace ----------------------------------------------
 # covered WANT FIELDS OPTIONS...: perf's view of what ran
 covered() {
@@ -137,14 +173,6 @@ mkfifo in
 "$hwtrace" record --backend qemu -o out.data "$listener" <in >out.txt 2>err.txt &
 pid=$!
 exec 3>in
-wait_for() { # TEXT FILE
-	_i=0
-	until grep -q "$1" "$2" 2>/dev/null; do
-		_i=$((_i + 1))
-		[ $_i -lt 600 ] || return 1
-		sleep 0.1
-	done
-}
 wait_for ready out.txt
 for s in TERM USR1 HUP; do
 	kill -$s $pid
