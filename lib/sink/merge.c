@@ -17,6 +17,7 @@ struct lane {
 	int              at, n;     /* events not yet converted */
 	unsigned         given;     /* samples already handed out */
 	int              ended;
+	uint64_t         space;     /* names address space and generation of the batch */
 	struct ht_decoder_stats stats;
 };
 
@@ -128,39 +129,46 @@ lane_new(struct ht_merge *m, const struct ht_stream *stream, struct ht_diag *dia
 	return err < 0 ? err : 0;
 }
 
+/* The next batch of events, once the address space of the last one is not needed any more. */
+static int
+lane_pull(struct ht_merge *m, struct lane *l)
+{
+	int n = ht_decoder_next(l->pub.decoder, l->batch, HT_BATCH);
+
+	if (n < 0) {
+		m->diag = *ht_decoder_diag(l->pub.decoder);
+		return n;
+	}
+	l->at = 0;
+	l->n = n;
+	l->pub.view = ht_decoder_view(l->pub.decoder);
+	l->pub.pid = ht_decoder_pid(l->pub.decoder);
+	l->pub.tid = ht_decoder_tid(l->pub.decoder);
+	l->space = (uint64_t)l->pub.stream << 40 ^ (l->pub.view ? ht_view_generation(l->pub.view) : 0);
+	return n;
+}
+
 /* At least one sample that was not handed out; 0 at the end of the stream. */
 static int
 lane_fill(struct ht_merge *m, struct lane *l)
 {
 	struct sampler *s = &l->sampler;
+	int n;
 
 	if (l->given < s->n)
 		return 1;
 	l->given = s->n = 0;
 	while (!s->n && !l->ended) {
-		if (l->at == l->n) {
-			int n = ht_decoder_next(l->pub.decoder, l->batch, HT_BATCH);
-
-			if (n < 0) {
-				m->diag = *ht_decoder_diag(l->pub.decoder);
+		if (l->at == l->n && s->left <= 1) {
+			if ((n = lane_pull(m, l)) < 0)
 				return n;
-			}
-			l->at = 0;
-			l->n = n;
-			l->pub.view = ht_decoder_view(l->pub.decoder);
-			l->pub.pid = ht_decoder_pid(l->pub.decoder);
-			l->pub.tid = ht_decoder_tid(l->pub.decoder);
-		}
-		if (l->n) {
-			uint64_t space = (uint64_t)l->pub.stream << 40 ^
-			                 (l->pub.view ? ht_view_generation(l->pub.view) : 0);
-
-			l->at = sampler_convert(s, l->pub.view, space, l->batch, l->at, l->n);
-		} else {
-			sampler_finish(s);
-			if (!s->left)
+			if (!n) {
+				sampler_finish(s, l->pub.view, l->space);
 				l->ended = 1;
+				break;
+			}
 		}
+		l->at = sampler_convert(s, l->pub.view, l->space, l->batch, l->at, l->n);
 	}
 	return s->n ? 1 : 0;
 }

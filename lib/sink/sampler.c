@@ -133,7 +133,8 @@ put_branch(struct sampler *s, uint64_t ip, uint64_t addr, unsigned flags, unsign
 {
 	const struct ht_merge_config *c = s->config;
 
-	if (c->branches && (!c->branch_flags || flags & c->branch_flags))
+	/* From nowhere to nowhere (a call to address 0 that faulted) tells nothing. */
+	if (c->branches && (ip || addr) && (!c->branch_flags || flags & c->branch_flags))
 		put(s, HT_SAMPLE_BRANCH, ip, addr, flags, size, 1);
 }
 
@@ -311,10 +312,25 @@ ends_block(const struct ht_event *ev)
 	       ev->kind != HT_EV_MODE && ev->kind != HT_EV_CYCLES;
 }
 
+/* The cache belongs to all streams: what it gave out earlier may have moved since. */
+static void
+resume_block(struct sampler *s, struct ht_view *view, uint64_t space)
+{
+	if (!s->left || s->block.n < 2)
+		return;
+	s->lengths = block_lengths(s->blocks, view, space, &s->block);
+	if (s->lengths)
+		s->lengths += s->block.n - s->left;
+}
+
 int
 sampler_convert(struct sampler *s, struct ht_view *view, uint64_t space, const struct ht_event *ev,
                 int at, int n)
 {
+	resume_block(s, view, space);
+	list_block(s, s->block.insn != HT_INSN_OTHER);
+	if (s->left > 1)
+		return at;
 	for (; at < n; at++) {
 		if (s->left) {
 			list_block(s, ends_block(&ev[at]) ? 0 : s->block.insn != HT_INSN_OTHER);
@@ -332,7 +348,8 @@ sampler_convert(struct sampler *s, struct ht_view *view, uint64_t space, const s
 }
 
 void
-sampler_finish(struct sampler *s)
+sampler_finish(struct sampler *s, struct ht_view *view, uint64_t space)
 {
+	resume_block(s, view, space);
 	list_block(s, 0);
 }

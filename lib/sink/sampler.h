@@ -27,7 +27,7 @@ struct sampler {
 	struct ht_event block;
 	uint64_t ip;                 /* next instruction of it */
 	uint32_t left;               /* instructions not yet listed; the last one waits for its branch */
-	const uint8_t *lengths;
+	const uint8_t *lengths;      /* holds during one call only */
 	uint64_t since_insn;         /* instructions since the last INSN sample */
 	unsigned in_tx;
 	int      off_told;           /* the last branch said that trace went off */
@@ -41,11 +41,11 @@ void block_cache_free(struct block_cache *c);
 
 /*
  * Convert events from ev[at..n) until out[] is nearly full; returns the index of the
- * first event not taken.
+ * first event not taken.  While `left` is above 1 the batch of the block in hand is still needed.
  */
 int sampler_convert(struct sampler *s, struct ht_view *view, uint64_t space, const struct ht_event *ev,
                     int at, int n);
 /* The stream ended: list what waits. */
-void sampler_finish(struct sampler *s);
+void sampler_finish(struct sampler *s, struct ht_view *view, uint64_t space);
 
 #endif

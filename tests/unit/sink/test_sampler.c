@@ -119,7 +119,7 @@ test_instructions(void **state)
 
 	(void)state;
 	assert_int_equal(sampler_convert(s, NULL, 0, ev, 0, n), n);
-	sampler_finish(s);
+	sampler_finish(s, NULL, 0);
 	assert_int_equal(s->n, 5);
 	assert_sample(s, 0, HT_SAMPLE_INSN, 0x100, 0, "jcc", 0);
 	assert_sample(s, 1, HT_SAMPLE_INSN, 0x102, 0x100, "jmp", 0);
@@ -148,7 +148,7 @@ test_long_block(void **state)
 		if (at < 3)
 			at = sampler_convert(s, NULL, 0, ev, at, 3);
 		else
-			sampler_finish(s);
+			sampler_finish(s, NULL, 0);
 		total += s->n;
 		assert_true(turns++ < 100);
 	}
