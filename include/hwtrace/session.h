@@ -53,6 +53,17 @@ const char *ht_session_comm(const struct ht_session *s, int32_t tid, uint64_t ns
 /* Process that thread `tid` belongs to, -1 when not known. */
 int32_t ht_session_pid_of(const struct ht_session *s, int32_t tid);
 
+/* A CPU runs another thread from `ns` on.  tid 0 is idle, -1 not known. */
+struct ht_switch {
+	uint64_t ns;
+	int32_t  pid, tid;
+	int32_t  cpu;
+	uint32_t order; /* among equal times */
+};
+
+/* The switches of `cpu` in time order; *n may be 0.  For streams that are per CPU. */
+const struct ht_switch *ht_session_switches(const struct ht_session *s, int32_t cpu, size_t *n);
+
 /* -- modules ------------------------------------------------------------ */
 
 enum ht_module_state {

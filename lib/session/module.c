@@ -216,9 +216,9 @@ static void
 module_find(struct ht_module *m)
 {
 	const char *symfs = m->session->symfs;
+	char id[2 * HT_BUILD_ID_MAX + 1], *path = NULL;
 	struct ht_file f;
 	int r = -HT_ENOTFOUND;
-	char *path = NULL;
 
 	if (symfs && asprintf(&path, "%s/%s", symfs, m->path) >= 0) {
 		r = ht_file_open(&f, path);
@@ -232,7 +232,8 @@ module_find(struct ht_module *m)
 	if (m->info.state == HT_MODULE_CHANGED)
 		return;
 	m->info.state = HT_MODULE_MISSING;
-	snprintf(m->why, sizeof(m->why), "%.300s %s%s; give a folder that has it with --symfs", m->path,
+	snprintf(m->why, sizeof(m->why), "%.300s (build-id %s) %s%s; give a folder that has it with --symfs",
+	         m->path, m->recorded_size ? hex(m->recorded, m->recorded_size, id) : "not recorded",
 	         r == -HT_EPERM ? "may not be read" : "was not found",
 	         symfs ? ", neither in the folder of --symfs" : "");
 }

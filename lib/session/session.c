@@ -307,20 +307,20 @@ replay_comm(struct ht_session *s, const struct item *it)
 	return p ? change_add(p, &c) : -HT_ENOMEM;
 }
 
+/* A CPU goes to another thread; a record of "out" tells who comes next, or nobody knows. */
 static int
 replay_switch(struct ht_session *s, const struct item *it)
 {
+	int in = it->kind == HT_REC_ITRACE_START || !it->flag;
 	struct ht_switch *sw;
-	int32_t pid = it->pid, tid = it->tid;
 
-	if (it->flag) { /* switched out: who comes next, where the record tells */
-		pid = it->ppid;
-		tid = it->ptid;
-	}
+	if (it->cpu < 0)
+		return 0;
 	sw = ht_vec_push(&s->switches);
 	if (!sw)
 		return -HT_ENOMEM;
-	*sw = (struct ht_switch){ it->ns, pid, tid, it->cpu, it->order };
+	*sw = (struct ht_switch){ it->ns, in ? it->pid : it->ppid, in ? it->tid : it->ptid,
+	                          it->cpu, it->order };
 	return 0;
 }
 
@@ -345,8 +345,9 @@ replay(struct ht_session *s, const struct item *it)
 		t = thread_get(s, it->pid, it->tid);
 		if (t == UINT32_MAX)
 			return -HT_ENOMEM;
-		if (it->kind == HT_REC_EXIT)
-			s->threads.at[t].end_ns = it->ns;
+		if (it->kind == HT_REC_ITRACE_START)
+			return replay_switch(s, it);
+		s->threads.at[t].end_ns = it->ns;
 		return 0;
 	default:
 		return 0;
@@ -509,4 +510,23 @@ ht_session_pid_of(const struct ht_session *s, int32_t tid)
 	uint32_t t = ht_index_get(&s->by_tid, (uint32_t)tid);
 
 	return t == UINT32_MAX ? -1 : s->threads.at[t].pid;
+}
+
+const struct ht_switch *
+ht_session_switches(const struct ht_session *s, int32_t cpu, size_t *n)
+{
+	size_t lo = 0, hi = s->switches.n, end;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->switches.at[mid].cpu < cpu)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < s->switches.n && s->switches.at[end].cpu == cpu; end++)
+		;
+	*n = end - lo;
+	return end > lo ? &s->switches.at[lo] : NULL;
 }

@@ -37,14 +37,6 @@ struct ht_process {
 	struct { struct ht_change *at; size_t n, cap; } changes; /* in time order */
 };
 
-/* Thread that a CPU ran from `ns` on; tid 0 is idle, -1 not known. */
-struct ht_switch {
-	uint64_t ns;
-	int32_t  pid, tid;
-	int32_t  cpu;
-	uint32_t order; /* in the file */
-};
-
 struct ht_name {
 	uint64_t    ns;
 	const char *comm;

@@ -314,23 +314,61 @@ step_insn(struct libipt *s)
 	}
 }
 
+/* Nothing of the old view is left to hand out; 0 when the batch must end for that. */
+static int
+leave_view(struct libipt *s)
+{
+	if (s->dec && s->synced && s->branch.valid)
+		libipt_branch_to(s, libipt_peek(s));
+	libipt_block_end(s, HT_INSN_OTHER);
+	return s->n == 0;
+}
+
+/* Per-CPU streams: go to the thread that runs by now; 0 when the batch must end before. */
+static int
+follow_thread(struct libipt *s, uint64_t now)
+{
+	const struct ht_switch *sw = NULL;
+	size_t i = s->next_switch;
+
+	while (i < s->n_switches && s->switches[i].ns <= now)
+		sw = &s->switches[i++];
+	if (!sw || (sw->tid == s->d->tid && sw->pid == s->d->pid)) {
+		s->next_switch = i;
+		return 1;
+	}
+	if (!leave_view(s))
+		return 0;
+	s->next_switch = i;
+	s->d->pid = sw->pid;
+	s->d->tid = sw->tid;
+	ht_view_free(s->scout);
+	s->scout = NULL;
+	s->scout_ns = 0;
+	if (ht_view_switch(s->d->view, sw->pid, now) < 0)
+		s->error = -HT_ENOMEM;
+	libipt_switch(s, sw);
+	return 1;
+}
+
 /* Bring the view to the time that the code ahead ran at; 0 when the batch must end before. */
 static int
 follow_view(struct libipt *s)
 {
 	uint64_t to = s->clock.valid && s->d->info->clock.valid ? s->clock.ns : 0;
-	uint64_t next = ht_view_next_change(s->d->view);
+	uint64_t next;
 
+	if (s->next_switch < s->n_switches && s->switches[s->next_switch].ns <= to &&
+	    !follow_thread(s, to))
+		return 0;
+	next = ht_view_next_change(s->d->view);
 	if (s->advance_to > to)
 		to = s->advance_to;
 	if (next == UINT64_MAX || next > to) {
 		s->advance_to = 0;
 		return 1;
 	}
-	if (s->dec && s->synced && s->branch.valid)
-		libipt_branch_to(s, libipt_peek(s));
-	libipt_block_end(s, HT_INSN_OTHER);
-	if (s->n)
+	if (!leave_view(s))
 		return 0;
 	s->advance_to = 0;
 	if (ht_view_advance(s->d->view, to) < 0)
@@ -387,6 +425,8 @@ libipt_open(struct ht_decoder *d, struct ht_diag *diag)
 	if (!s)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	s->d = d;
+	if (d->stream->cpu != -1)
+		s->switches = ht_session_switches(d->session, d->stream->cpu, &s->n_switches);
 	d->state = s;
 	return 0;
 }

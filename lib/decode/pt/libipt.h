@@ -58,6 +58,8 @@ struct libipt {
 	uint64_t                advance_to; /* view time that the next batch starts with */
 	struct ht_view         *scout;      /* looks ahead of d->view */
 	uint64_t                scout_ns;
+	const struct ht_switch *switches;   /* of the stream's CPU */
+	size_t                  n_switches, next_switch;
 	int                     refuse;     /* the callback gives no bytes */
 	int                     missed;     /* the callback had none to give */
 
@@ -91,6 +93,8 @@ void libipt_block_end(struct libipt *s, uint8_t insn);
 void libipt_branch_to(struct libipt *s, uint64_t target);
 /* The same when it will never be known where it went. */
 void libipt_branch_lost(struct libipt *s, uint8_t flags);
+/* The stream belongs to another thread from here on. */
+void libipt_switch(struct libipt *s, const struct ht_switch *sw);
 void libipt_gap(struct libipt *s, const struct ht_gap *gap);
 
 /* -- libipt.c ------------------------------------------------------------ */

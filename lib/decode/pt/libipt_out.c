@@ -314,6 +314,12 @@ libipt_event(struct libipt *s, const struct pt_event *ev)
 }
 
 void
+libipt_switch(struct libipt *s, const struct ht_switch *sw)
+{
+	emit(s, HT_EV_SWITCH, (uint64_t)(int64_t)sw->pid, (uint64_t)(int64_t)sw->tid, 0);
+}
+
+void
 libipt_gap(struct libipt *s, const struct ht_gap *gap)
 {
 	int i = ht_decoder_add_gap(s->d, gap);

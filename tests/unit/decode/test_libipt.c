@@ -397,6 +397,46 @@ code_mapped_by_another_thread(void **state)
 	assert_int_equal(instructions_at(x, other, 1), 3);
 }
 
+/* A CPU goes from one process to another that has other code at the same address, and back. */
+static void
+cpu_changes_hands(void **state)
+{
+	struct fixture *x = *state;
+	int switches = 0, tid = -1;
+
+	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
+	fake_code(&x->fake, 0, 2, BASE, one_long_nop, 4);
+	fake_switch(&x->fake, 400, 3, 1, 11);
+	fake_switch(&x->fake, 900, 4, 7, 77); /* another CPU */
+	fake_switch(&x->fake, 1000, 3, 2, 22);
+	fake_switch(&x->fake, 2000, 3, 1, 11);
+	psb(x, BASE, 500);
+	for (unsigned i = 1; i < 3; i++) {
+		ip_packet(x, HT_PT_PGD, 0);
+		ip_packet(x, HT_PT_PGE, BASE);
+		x->p = ht_pt_tsc(x->p, i * 1000 + 1);
+	}
+	ip_packet(x, HT_PT_PGD, 0);
+	fake_trace(&x->fake, -1, -1, x->trace, size(x));
+	x->fake.stream.cpu = 3;
+	decode(x, 64);
+	assert_int_equal(instructions_at(x, BASE, 0), 3);
+	assert_int_equal(instructions_at(x, BASE, 1), 2);
+	assert_int_equal(instructions_at(x, BASE, 2), 3);
+	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
+	for (int i = 0; i < x->n; i++) {
+		if (x->ev[i].kind == HT_EV_SWITCH) {
+			switches++;
+			tid = (int)x->ev[i].b;
+		}
+		if (x->ev[i].kind == HT_EV_BLOCK)
+			assert_int_equal(tid, x->ev[i].n == 3 ? 11 : 22);
+	}
+	assert_int_equal(switches, 3);
+	assert_int_equal(ht_decoder_tid(x->d), 11);
+	assert_int_equal(ht_decoder_pid(x->d), 1);
+}
+
 /* -- time ---------------------------------------------------------------- */
 
 static void
@@ -674,6 +714,7 @@ main(void)
 		T(self_modifying_code),
 		T(exec_moves_to_new_code),
 		T(code_mapped_by_another_thread),
+		T(cpu_changes_hands),
 		T(time_when_it_changes),
 		T(missing_code_is_a_gap),
 		T(trace_that_does_not_fit),

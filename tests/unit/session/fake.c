@@ -132,6 +132,16 @@ fake_fork(struct fake *f, uint64_t ns, int32_t pid, int32_t tid, int32_t ppid, i
 }
 
 struct ht_record *
+fake_switch(struct fake *f, uint64_t ns, int32_t cpu, int32_t pid, int32_t tid)
+{
+	struct ht_record *r = add(f, HT_REC_SWITCH, ns, pid, tid);
+
+	r->cpu = cpu;
+	r->u.sw.next_prev_pid = r->u.sw.next_prev_tid = -1;
+	return r;
+}
+
+struct ht_record *
 fake_exit(struct fake *f, uint64_t ns, int32_t pid, int32_t tid)
 {
 	return add(f, HT_REC_EXIT, ns, pid, tid);

@@ -36,6 +36,8 @@ struct ht_record *fake_comm(struct fake *f, uint64_t ns, int32_t pid, int32_t ti
                             const char *comm, int exec);
 struct ht_record *fake_fork(struct fake *f, uint64_t ns, int32_t pid, int32_t tid, int32_t ppid,
                             int32_t ptid);
+/* CPU `cpu` goes to thread `tid`. */
+struct ht_record *fake_switch(struct fake *f, uint64_t ns, int32_t cpu, int32_t pid, int32_t tid);
 struct ht_record *fake_exit(struct fake *f, uint64_t ns, int32_t pid, int32_t tid);
 
 /* Trace bytes of thread `tid` of process `pid`: one more chunk. */
