@@ -17,7 +17,7 @@
 
 struct aux {
 	int32_t  pid, tid, cpu;
-	uint64_t offset, size, flags;
+	uint64_t offset, size, flags, file_offset;
 	uint32_t queue; /* position + 1 when the bytes stand right behind the record, else 0 */
 };
 
@@ -27,6 +27,7 @@ struct queue {
 	int32_t  pid;
 	uint32_t n_pieces;
 	uint32_t n_cuts;
+	uint64_t file_offset; /* of its first AUXTRACE record */
 	uint64_t end;       /* stream offset behind the last piece */
 	uint8_t  lost_tail; /* bytes are missing behind it */
 };
@@ -64,7 +65,7 @@ queue_slot(struct index *x, uint32_t idx)
 }
 
 static int
-queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint32_t *out)
+queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint64_t file_offset, uint32_t *out)
 {
 	struct queue *q;
 	uint32_t *slot;
@@ -84,7 +85,7 @@ queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint32_t *ou
 		q = ht_vec_push(&x->queues);
 		if (!q)
 			return -HT_ENOMEM;
-		*q = (struct queue){ .idx = idx, .cpu = cpu, .tid = tid, .pid = -1 };
+		*q = (struct queue){ .idx = idx, .cpu = cpu, .tid = tid, .pid = -1, .file_offset = file_offset };
 		*slot = (uint32_t)x->queues.n;
 	}
 	*out = *slot - 1;
@@ -105,13 +106,19 @@ push_piece(struct index *x, uint32_t queue, struct ht_chunk chunk)
 	return 0;
 }
 
-/* The AUX record before tells of these very bytes. */
+/* The AUX record before tells of these very bytes; one before that, of a gap in front of them. */
 static void
 pair(struct index *x, uint32_t queue, uint64_t offset, uint64_t size, int32_t tid)
 {
 	struct aux *a = x->aux.n ? &x->aux.at[x->aux.n - 1] : NULL;
 
-	if (a && !a->queue && a->offset == offset && a->size == size && a->tid == tid)
+	if (!a || a->queue || a->offset != offset || a->size != size || a->tid != tid)
+		return;
+	a->queue = queue + 1;
+	if (a == x->aux.at)
+		return;
+	a--;
+	if (!a->queue && a->offset == offset && !a->size && a->tid == tid)
 		a->queue = queue + 1;
 }
 
@@ -131,7 +138,7 @@ add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
 	cpu = ht_cursor_u32(&k);
 	if (k.failed || !raw->mapped)
 		return 0;
-	if (queue_find(x, idx, (int32_t)cpu, (int32_t)tid, &queue) < 0)
+	if (queue_find(x, idx, (int32_t)cpu, (int32_t)tid, raw->offset, &queue) < 0)
 		return -HT_ENOMEM;
 	pair(x, queue, offset, raw->payload_said, (int32_t)tid);
 	/* The bytes are behind the record, in the file: the walk has bounded payload. */
@@ -155,7 +162,8 @@ add_aux(struct index *x, const struct ht_perf_raw *raw)
 	a = ht_vec_push(&x->aux);
 	if (!a)
 		return -HT_ENOMEM;
-	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags, 0 };
+	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags,
+	                     raw->offset, 0 };
 	return 0;
 }
 
@@ -221,11 +229,8 @@ apply_aux(struct index *x, const struct aux *a, uint32_t qi)
 static int
 add_lost_queue(struct index *x, const struct aux *a, int per_cpu)
 {
-	struct queue *q;
+	struct queue *q = ht_vec_push(&x->queues);
 
-	if (!a->size)
-		return 0;
-	q = ht_vec_push(&x->queues);
 	if (!q)
 		return -HT_ENOMEM;
 	*q = (struct queue){ .idx = UINT32_MAX, .cpu = per_cpu ? a->cpu : -1, .tid = per_cpu ? -1 : a->tid,
@@ -233,10 +238,23 @@ add_lost_queue(struct index *x, const struct aux *a, int per_cpu)
 	return 0;
 }
 
-/* Both lists are sorted by `who`: go through them side by side. */
+/* Queue `next` of the same thread or CPU had begun when `a` was written. */
+static int
+began_before(const struct index *x, const struct key *next, const struct key *end, int32_t who,
+             const struct aux *a)
+{
+	return next < end && next->who == who && x->queues.at[next->at].file_offset < a->file_offset;
+}
+
+/*
+ * Both lists are sorted by `who`, then by their order in the file: go through
+ * them side by side.  Where a thread has several queues, a record without bytes
+ * belongs to the last one that had begun.
+ */
 static int
 merge_keys(struct index *x, const struct key *aux, const struct key *queues, size_t n_queues, int per_cpu)
 {
+	int64_t missing = -1; /* who has a queue of add_lost_queue() */
 	size_t qi = 0;
 
 	for (size_t i = 0; i < x->aux.n; i++) {
@@ -253,13 +271,17 @@ merge_keys(struct index *x, const struct key *aux, const struct key *queues, siz
 		while (qi < n_queues && queues[qi].who < who)
 			qi++;
 		if (qi == n_queues || queues[qi].who != who) {
-			if ((i == 0 || aux[i - 1].who != who) && add_lost_queue(x, a, per_cpu) < 0)
+			if (!a->size || missing == who)
+				continue;
+			if (add_lost_queue(x, a, per_cpu) < 0)
 				return -HT_ENOMEM;
+			missing = who;
 			continue;
 		}
-		for (size_t j = qi; j < n_queues && queues[j].who == who; j++)
-			if (apply_aux(x, a, queues[j].at) < 0)
-				return -HT_ENOMEM;
+		while (began_before(x, queues + qi + 1, queues + n_queues, who, a))
+			qi++;
+		if (apply_aux(x, a, queues[qi].at) < 0)
+			return -HT_ENOMEM;
 	}
 	return 0;
 }

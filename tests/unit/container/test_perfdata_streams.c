@@ -205,6 +205,7 @@ test_aux_without_bytes(void **state)
 	aux(&b, 101, 0, 0, 8, 0);
 	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
 	aux(&b, 101, 0, 8, 100, 0);
+	aux(&b, 103, 0, 0, 0, 0);
 	aux(&b, 103, 0, 0, 100, 0); /* a thread of which there is nothing at all */
 	aux(&b, 103, 0, 100, 100, 0);
 	aux(&b, 104, 0, 0, 0, 0);   /* nothing was written: nothing is missing */
@@ -218,6 +219,33 @@ test_aux_without_bytes(void **state)
 	assert_int_equal(s->bytes, 0);
 	assert_int_equal(s->n_chunks, 1);
 	expect_chunk(s, 0, 0, "", 1);
+	end(&b, &o);
+}
+
+/* A thread that calls exec has two streams under one tid: each loss belongs to one of them. */
+static void
+test_two_streams_of_a_thread(void **state)
+{
+	struct pb b;
+	struct pb_open o;
+	const struct ht_stream *s;
+
+	(void)state;
+	begin(&b);
+	aux(&b, 101, 0, 0, 8, 0);
+	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
+	aux(&b, 101, 0, 40, 0, PERF_AUX_FLAG_TRUNCATED); /* the second one's beginning was overwritten */
+	aux(&b, 101, 0, 40, 16, 0);
+	pb_auxtrace(&b, 1, 101, NONE, 40, bytes, 16);
+	aux(&b, 101, 0, 56, 0, PERF_AUX_FLAG_TRUNCATED); /* and its end */
+	finish(&b, &o, 2);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 1);
+	expect_chunk(s, 0, 0, "01234567", 0);
+	s = ht_container_stream(o.c, 1);
+	assert_int_equal(s->n_chunks, 2);
+	expect_chunk(s, 0, 40, "0123456789abcdef", 1);
+	expect_chunk(s, 1, 56, "", 1);
 	end(&b, &o);
 }
 
@@ -298,6 +326,7 @@ main(void)
 		cmocka_unit_test(test_truncated_inside),
 		cmocka_unit_test(test_truncated_at_end),
 		cmocka_unit_test(test_aux_without_bytes),
+		cmocka_unit_test(test_two_streams_of_a_thread),
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_cut_in_bytes),
 		cmocka_unit_test(test_many_streams),
