@@ -6,7 +6,8 @@
  *	parent  call, ret, jcc, fork | mmap lib1, call into it | mmap lib2 over it, call | ...
  *	child   jcc, exec | the new program lies where the old one was
  *
- * and the instructions perf makes of it.  Skipped where perf is not installed.
+ * and the instructions perf makes of it; then what perf says of the file besides.
+ * Skipped where perf is not installed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -334,6 +335,100 @@ test_tsc_after_pge_loses_exec(void **state)
 	assert_string_not_equal(child, want_child);
 }
 
+/* -- what else perf says of the file ------------------------------------------------ */
+
+/* In the order in which perf lists them: by time, those of time 0 first. */
+static const char *const want_dump[] = {
+	"PERF_RECORD_AUXTRACE_INFO type: 1",
+	"PERF_RECORD_TIME_CONV",
+	"PERF_RECORD_COMM exec: main:1000/1000",
+	"PERF_RECORD_MMAP2 1000/1000: [0x401000(0x1000) @ 0x1000 <1010101010101010101010101010101010101010>]: r-xp ",
+	"PERF_RECORD_AUXTRACE size: 0x50  offset: 0  ref: 0x1000063e  idx: 0  tid: 1000  cpu: -1",
+	"PERF_RECORD_AUXTRACE size: 0x38  offset: 0  ref: 0x10000f9c  idx: 1  tid: 1001  cpu: -1",
+	"PERF_RECORD_AUXTRACE size: 0x18  offset: 0x50  ref: 0x10001386  idx: 0  tid: 1000  cpu: -1",
+	"PERF_RECORD_FORK(1001:1001):(1000:1000)",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 <1111111111111111111111111111111111111111>]: r-xp ",
+	"PERF_RECORD_AUX offset: 0 size: 0x50 flags: 0 []",
+	"PERF_RECORD_COMM exec: prog:1001/1001",
+	"PERF_RECORD_MMAP2 1001/1001: [0x401000(0x1000) @ 0x1000 <1313131313131313131313131313131313131313>]: r-xp ",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0 00:00 0 0]: ---p [hwtrace:unmapped]",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 <1212121212121212121212121212121212121212>]: r-xp ",
+	"PERF_RECORD_TEXT_POKE 401000  old len 0 new len 34",
+	"PERF_RECORD_EXIT(1001:1001):(1000:1000)",
+	"PERF_RECORD_AUX offset: 0 size: 0x38 flags: 0 []",
+	"PERF_RECORD_EXIT(1000:1000):(1:1)",
+	"PERF_RECORD_AUX offset: 0x50 size: 0x18 flags: 0 []",
+};
+
+static void
+test_perf_lists_the_records(void **state)
+{
+	static char text[65536];
+	const char *at = text;
+	struct made m;
+
+	(void)state;
+	need_perf();
+	make(&m, &(struct variant){ .unmap = 1 });
+	read_command(&m, "perf report -D -i %s 2>/dev/null | grep -o 'PERF_RECORD_.*'", text, sizeof(text));
+	for (unsigned i = 0; i < sizeof(want_dump) / sizeof(want_dump[0]); i++) {
+		assert_memory_equal(at, want_dump[i], strlen(want_dump[i]));
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	assert_string_equal(at, "");
+	unmake(&m);
+}
+
+static void
+test_perf_lists_build_ids(void **state)
+{
+	static const struct { const char *name; char digit; } files[] = {
+		{ "main.elf", '0' }, { "lib1.so", '1' }, { "prog", '3' }, { "lib2.so", '2' }
+	};
+	char text[1024], want[1024];
+	size_t n = 0;
+	struct made m;
+
+	(void)state;
+	need_perf();
+	make(&m, &(struct variant){ .unmap = 1 });
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned j = 0; j < 20; j++)
+			n += (size_t)sprintf(want + n, "1%c", files[i].digit);
+		n += (size_t)sprintf(want + n, " %s/%s\n", m.dir, files[i].name);
+	}
+	read_command(&m, "perf buildid-list -i %s 2>/dev/null; echo", text, sizeof(text));
+	text[strlen(want)] = 0; /* perf ends the list without a line feed */
+	assert_string_equal(text, want);
+	unmake(&m);
+}
+
+static void
+test_perf_reads_the_header(void **state)
+{
+	static char text[16384];
+	static const char *const lines[] = {
+		"# cpudesc : software trace unit (qemu): branches exact, times emulated; on ",
+		"# cmdline : hwtrace record ",
+		"# contains AUX area data",
+		"# pmu mappings: software = 1, intel_pt = 8",
+		"# perf version : hwtrace " HT_VERSION,
+		"# event : name = intel_pt//u, ",
+		"# event : name = dummy:u, ",
+	};
+	struct made m;
+
+	(void)state;
+	need_perf();
+	make(&m, &(struct variant){ 0 });
+	read_command(&m, "perf report --header-only -i %s 2>&1", text, sizeof(text));
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strstr(text, lines[i]))
+			fail_msg("no '%s' in:\n%s", lines[i], text);
+	unmake(&m);
+}
+
 int
 main(void)
 {
@@ -344,6 +439,9 @@ main(void)
 		cmocka_unit_test(test_munmap_takes_code_away),
 		cmocka_unit_test(test_stamp_after_tsc_loses),
 		cmocka_unit_test(test_tsc_after_pge_loses_exec),
+		cmocka_unit_test(test_perf_lists_the_records),
+		cmocka_unit_test(test_perf_lists_build_ids),
+		cmocka_unit_test(test_perf_reads_the_header),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
