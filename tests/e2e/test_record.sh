@@ -208,7 +208,7 @@ talk() {
 	if [ $_rc -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_rc: $(tr -d '\r' <talk.txt | tail -n 20)"; fi
 }
 export hwtrace listener
-talk ctrl-c 130 "$hwtrace" record -o int.data sh -c 'echo ready; sleep 60' <<'TALK'
+talk ctrl-c 130 "$hwtrace" record -o int.data sh -c 'echo ready; read x' <<'TALK'
 expect ready
 send \x03
 expect bytes lost, int.data
