@@ -200,6 +200,8 @@ ht_perfdata_add_build_id(struct ht_container *c, const uint8_t *entry, size_t si
 	*b = (struct ht_perf_build_id){ (const char *)entry + fixed, id, HT_BUILD_ID_MAX };
 	if (misc & HT_PERF_MISC_BUILD_ID_SIZE && id[20] > 0 && id[20] < HT_BUILD_ID_MAX)
 		b->size = id[20];
+	else if (!(misc & HT_PERF_MISC_BUILD_ID_SIZE) && !ht_le(id + 16, 4)) /* an MD5, filled up */
+		b->size = 16;
 	return 0;
 }
 

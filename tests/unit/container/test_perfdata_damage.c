@@ -109,6 +109,35 @@ test_many_mappings(void **state)
 	pb_free(&b);
 }
 
+/* A larger file, cut at 2,000 places. */
+static void
+test_seeded_cuts(void **state)
+{
+	uint8_t trace[256];
+	struct pb b;
+	struct pb_open o;
+
+	(void)state;
+	seed = 77;
+	memset(trace, 0x5a, sizeof(trace));
+	pb_begin(&b, attr, 1);
+	for (unsigned i = 0; i < 400; i++) {
+		pb_mmap2(&b, 0, &who, i << 12, 0x1000, 0, 5, "/usr/lib/x86_64-linux-gnu/libm.so.6");
+		pb_aux(&b, 0, &who, i / 4 * 128, 128, i % 9 == 0);
+		pb_auxtrace(&b, i % 4, 100 + i % 4, UINT32_MAX, i / 4 * 128, trace, 128);
+	}
+	pb_feature_text(&b, 3, "host");
+	pb_finish(&b);
+	for (unsigned i = 0; i < 2000; i++) {
+		pb_open(&o, b.at, rnd() % b.n);
+		if (!o.rc)
+			assert_int_equal(ht_container_info(o.c)->truncated, 1);
+		pb_drain(&o);
+		pb_close(&o);
+	}
+	pb_free(&b);
+}
+
 /* -- compressed ------------------------------------------------------------------------ */
 
 /*
@@ -292,6 +321,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_prefix),
 		cmocka_unit_test(test_changed_bytes),
+		cmocka_unit_test(test_seeded_cuts),
 		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_compressed_damage),
