@@ -18,6 +18,7 @@
 	X(check) \
 	X(script) \
 	X(packets) \
+	X(verify) \
 	X(info) \
 	X(completion)
 

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hwtrace verify: decode with two engines and compare.
+ *
+ * Engines may cut blocks differently.  What is compared is what they mean:
+ * ranges, the instructions that ran from one taken branch to the next.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwtrace/pt_packet.h>
+
+#include "command.h"
+#include "input.h"
+
+#define BATCH 64 /* small: a difference is placed by where the batch before it ended */
+
+struct options {
+	struct input_opts input;
+	const char       *other;
+};
+
+static const struct opt opts[] = {
+	INPUT_OPTS(struct options, input),
+	{ 0, "against", "ENGINE", OPT_STRING, offsetof(struct options, other),
+	  "engine to compare with (default: libipt)" },
+	OPT_END
+};
+
+static int run(int argc, char **argv);
+
+const struct command command_verify = {
+	"verify", "[FILE]", "Decode with two engines and compare them range by range", opts, run, 0
+};
+
+enum range_kind { RANGE_END, RANGE_CODE, RANGE_GAP };
+
+struct range {
+	enum range_kind kind;
+	uint64_t start, last, insns, next;
+	uint32_t gap;
+};
+
+/* One engine's side: events on their way to ranges. */
+struct side {
+	const char        *engine;
+	struct ht_decoder *decoder;
+	struct ht_event    ev[BATCH];
+	int                n, at;
+	int                error;
+	uint64_t           from, to; /* stream offsets that the batch at hand lies between */
+	struct range       open;     /* a range that may grow */
+	struct range       held;     /* a gap behind a range just given */
+	uint64_t           ranges, insns, gaps;
+};
+
+static uint64_t
+offset_of(const struct side *s)
+{
+	const struct ht_decoder_stats *st = ht_decoder_stats(s->decoder);
+
+	return st->bytes_decoded + st->bytes_skipped;
+}
+
+static const struct ht_event *
+next_event(struct side *s)
+{
+	if (s->at == s->n) {
+		s->from = offset_of(s);
+		s->n = ht_decoder_next(s->decoder, s->ev, BATCH);
+		s->to = offset_of(s);
+		s->at = 0;
+		if (s->n < 0)
+			s->error = s->n;
+		if (s->n <= 0) {
+			s->n = 0;
+			return NULL;
+		}
+	}
+	return &s->ev[s->at++];
+}
+
+/* The open range, closed; 0 when there was none. */
+static int
+give(struct side *s, struct range *out)
+{
+	if (s->open.kind != RANGE_CODE)
+		return 0;
+	*out = s->open;
+	s->open.kind = RANGE_END;
+	s->ranges++;
+	s->insns += out->insns;
+	return 1;
+}
+
+static void
+begin(struct side *s, const struct ht_event *ev)
+{
+	s->open = (struct range){ .kind = RANGE_CODE, .start = ev->a, .last = ev->b, .insns = ev->n,
+		                  .next = ev->size ? ev->b + ev->size : 0 };
+}
+
+/* The next range or gap of one side; RANGE_END at the end. */
+static void
+next_range(struct side *s, struct range *out)
+{
+	const struct ht_event *ev;
+
+	*out = s->held;
+	s->held.kind = RANGE_END;
+	if (out->kind != RANGE_END)
+		return;
+	while ((ev = next_event(s))) {
+		switch (ev->kind) {
+		case HT_EV_BLOCK:
+			if (s->open.kind == RANGE_CODE && s->open.next == ev->a && s->open.next) {
+				s->open.last = ev->b;
+				s->open.insns += ev->n;
+				s->open.next = ev->size ? ev->b + ev->size : 0;
+				break;
+			}
+			if (give(s, out)) {
+				begin(s, ev);
+				return;
+			}
+			begin(s, ev);
+			break;
+		case HT_EV_BRANCH:
+			if ((ev->flags & HT_BR_TAKEN || ev->insn != HT_INSN_COND) && give(s, out))
+				return;
+			break;
+		case HT_EV_GAP:
+			s->gaps++;
+			s->held = (struct range){ .kind = RANGE_GAP, .gap = ev->n };
+			if (give(s, out))
+				return;
+			*out = s->held;
+			s->held.kind = RANGE_END;
+			return;
+		case HT_EV_ASYNC: case HT_EV_ENABLE: case HT_EV_DISABLE:
+			if (give(s, out))
+				return;
+			break;
+		default:
+			break;
+		}
+	}
+	give(s, out);
+}
+
+static void
+print_range(const struct side *s, const struct range *r)
+{
+	const struct ht_gap *g;
+
+	printf("  %-7s ", s->engine);
+	switch (r->kind) {
+	case RANGE_CODE:
+		printf("%#" PRIx64 " to %#" PRIx64 ", %" PRIu64 " instructions\n", r->start, r->last, r->insns);
+		break;
+	case RANGE_GAP:
+		g = ht_decoder_gap(s->decoder, r->gap);
+		printf("gap at offset %#" PRIx64 ", %" PRIu64 " bytes: %s%s%s\n", g->offset, g->bytes,
+		       ht_gap_kind_name(g->kind), g->why ? ": " : "", g->why ? g->why : "");
+		break;
+	default:
+		printf("ended\n");
+	}
+}
+
+#define CONTEXT_LINES 40
+
+/* The first packets that begin in [from, to), and some before. */
+static void
+print_packets(const struct ht_stream *stream, uint64_t from, uint64_t to)
+{
+	unsigned lines = 0;
+
+	for (uint32_t i = 0; i < stream->n_chunks; i++) {
+		const struct ht_chunk *c = &stream->chunks[i];
+		struct ht_pt_packet p;
+		char text[HT_PT_TEXT_MAX];
+		unsigned block = 0;
+		size_t at, n = (size_t)c->size;
+
+		if (c->stream_offset >= to || c->stream_offset + c->size <= from)
+			continue;
+		for (at = ht_pt_find_psb(c->data, n, 0); at < n && c->stream_offset + at < to && lines < CONTEXT_LINES;) {
+			int rc = ht_pt_packet_read(c->data + at, n - at, &block, &p);
+
+			if (rc <= 0) {
+				at = ht_pt_find_psb(c->data, n, at + 1);
+				continue;
+			}
+			if (c->stream_offset + at + 64 >= from && p.kind != HT_PT_PAD && ++lines)
+				printf("  %#8" PRIx64 "  %s\n", c->stream_offset + at,
+				       ht_pt_packet_text(&p, text, sizeof(text)));
+			at += (size_t)rc;
+		}
+	}
+}
+
+static int
+same(const struct range *a, const struct range *b)
+{
+	return a->kind == b->kind &&
+	       (a->kind != RANGE_CODE ||
+	        (a->start == b->start && a->last == b->last && a->insns == b->insns));
+}
+
+static int
+open_side(struct side *s, struct input *in, uint32_t stream)
+{
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = s->engine,
+		.want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES | HT_DECODE_OTHER };
+	struct ht_diag diag = { 0 };
+
+	if (ht_decoder_new(in->session, stream, &config, &s->decoder, &diag) < 0)
+		return tool_fail(&diag);
+	return EXIT_OK;
+}
+
+/* EXIT_OK, or EXIT_ERROR after printing the first difference. */
+static int
+compare(const struct ht_stream *stream, struct side side[2])
+{
+	struct range a, b, before = { .kind = RANGE_END };
+
+	do {
+		next_range(&side[0], &a);
+		next_range(&side[1], &b);
+		if (!same(&a, &b)) {
+			uint64_t from = side[0].from < side[1].from ? side[0].from : side[1].from;
+			uint64_t to = side[0].to > side[1].to ? side[0].to : side[1].to;
+
+			printf("stream %u: the engines differ after %" PRIu64 " ranges\n", stream->index,
+			       side[0].ranges);
+			if (before.kind == RANGE_CODE)
+				printf("  both    %#" PRIx64 " to %#" PRIx64 "\n", before.start, before.last);
+			print_range(&side[0], &a);
+			print_range(&side[1], &b);
+			printf("packets from offset %#" PRIx64 " to %#" PRIx64 ":\n", from, to);
+			print_packets(stream, from, to);
+			return EXIT_ERROR;
+		}
+		before = a;
+	} while (a.kind != RANGE_END);
+	if (side[0].error || side[1].error)
+		return tool_fail(ht_decoder_diag(side[side[0].error ? 0 : 1].decoder));
+	printf("stream %u: %" PRIu64 " ranges, %" PRIu64 " instructions, %" PRIu64 " gaps: equal\n",
+	       stream->index, side[0].ranges, side[0].insns, side[0].gaps);
+	return EXIT_OK;
+}
+
+static int
+verify_stream(struct input *in, uint32_t i, const char *one, const char *other)
+{
+	const struct ht_stream *stream = ht_container_stream(in->container, i);
+	struct side *side = calloc(2, sizeof(*side));
+	int status = EXIT_ERROR;
+
+	if (!side)
+		return tool_error("out of memory");
+	side[0].engine = one;
+	side[1].engine = other;
+	if (open_side(&side[0], in, i) == EXIT_OK && open_side(&side[1], in, i) == EXIT_OK)
+		status = compare(stream, side);
+	ht_decoder_free(side[0].decoder);
+	ht_decoder_free(side[1].decoder);
+	free(side);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct input in;
+	int first = opts_parse_mixed(&command_verify, argc, argv, &o), status = EXIT_OK, seen = 0;
+	const char *operand;
+
+	if (first < 0)
+		return first == -2 ? EXIT_OK : EXIT_USAGE;
+	operand = input_operand(&command_verify, argc, argv, first, &status);
+	if (status != EXIT_OK)
+		return status;
+	status = input_open(&in, &o.input, operand);
+	for (uint32_t i = 0; status != EXIT_USAGE && in.session && i < ht_container_stream_count(in.container); i++) {
+		if (ht_container_stream(in.container, i)->source != HT_SOURCE_INTEL_PT)
+			continue;
+		seen++;
+		if (verify_stream(&in, i, o.input.engine ? o.input.engine : "native",
+		                  o.other ? o.other : "libipt") != EXIT_OK)
+			status = EXIT_ERROR;
+	}
+	if (status == EXIT_OK && !seen)
+		status = tool_error("%s has no Intel PT stream", in.path);
+	input_close(&in);
+	return status;
+}
