@@ -174,7 +174,7 @@ static int
 no_code(struct ht_walk *w, const struct ht_block *b)
 {
 	tell_lone_block(w, b); /* what is known did run */
-	w->ip = b->next;
+	ht_walk_set(w, b->next, w->mode);
 	if (b->end == HT_END_NO_CODE)
 		return misfit(w, HT_GAP_NO_CODE, NULL);
 	return misfit(w, HT_GAP_MISMATCH, "the bytes where the trace leads are no instruction");
@@ -229,11 +229,15 @@ compressed_return(struct ht_walk *w, struct ht_block *b, int taken)
 	const struct ht_context *top;
 	uint64_t to;
 
-	if (!taken)
+	if (!taken) {
+		tell_lone_block(w, b);
 		return misfit(w, HT_GAP_MISMATCH, "the trace has a branch not taken where the code returns");
+	}
 	top = &w->contexts.at[ht_return_stack_pop(&w->stack)];
-	if (top->depth == 0)
+	if (top->depth == 0) {
+		tell_lone_block(w, b);
 		return misfit(w, HT_GAP_MISMATCH, "a compressed return without a call before it");
+	}
 	to = top->addr;
 	if (top->below)
 		ht_return_stack_push(&w->stack, top->below);
@@ -269,8 +273,10 @@ ht_walk_target(struct ht_walk *w, uint64_t ip, unsigned mode)
 
 	if (rc < 0)
 		return rc;
-	if (b->insn == HT_INSN_COND)
+	if (b->insn == HT_INSN_COND) {
+		tell_lone_block(w, b);
 		return misfit(w, HT_GAP_MISMATCH, "the trace has a target where the code branches on a condition");
+	}
 	tell_block(w, b);
 	tell_branch(w, b, ip, HT_BR_TAKEN);
 	if (b->insn == HT_INSN_CALL_IND)
@@ -318,8 +324,10 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 		}
 		if (b->end == HT_END_NO_CODE || b->end == HT_END_BAD_CODE)
 			return no_code(w, b);
-		if (!passes(b))
+		if (!passes(b)) {
+			tell_lone_block(w, b);
 			return misfit(w, HT_GAP_MISMATCH, "the code does not lead where an event says it happened");
+		}
 		if (goes_round(&ring, b))
 			return misfit(w, HT_GAP_MISMATCH, ENDLESS);
 		rc = pass(w, b);
@@ -327,6 +335,26 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 			return rc;
 	}
 	return 0;
+}
+
+int
+ht_walk_leads_to(struct ht_walk *w, uint64_t ip)
+{
+	struct ring ring = { 0 };
+	struct ht_block *b = here(w);
+	uint64_t last;
+	uint8_t size;
+
+	if (w->mode != 64)
+		ip &= 0xffffffffu;
+	while (b && b->start != ip && ht_graph_split(&w->graph, b, ip, &last, &size) < 0) {
+		if (b->end == HT_END_NO_CODE)
+			return 1;
+		if (!passes(b) || goes_round(&ring, b))
+			return 0;
+		b = b->insn == HT_INSN_OTHER ? ht_graph_next(&w->graph, b) : ht_graph_target(&w->graph, b);
+	}
+	return b ? 1 : -HT_ENOMEM;
 }
 
 int

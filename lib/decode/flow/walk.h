@@ -54,6 +54,9 @@ void ht_walk_emit(struct ht_walk *w, unsigned mask, const struct ht_event *ev);
 int ht_walk_outcome(struct ht_walk *w, int taken);
 /* The next branch that needs a target goes to `ip`; `mode` is that of the target. */
 int ht_walk_target(struct ht_walk *w, uint64_t ip, unsigned mode);
+/* 1 when the code leads from the place to the instruction at `ip` without a branch that
+ * needs trace (or into missing code first), else 0; nothing moves. -HT_ENOMEM. */
+int ht_walk_leads_to(struct ht_walk *w, uint64_t ip);
 /* Up to the instruction at `ip`, without any branch that needs trace. */
 int ht_walk_to(struct ht_walk *w, uint64_t ip);
 /*

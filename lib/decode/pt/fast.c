@@ -17,7 +17,8 @@ static int
 plain(const struct ht_pt_engine *e)
 {
 	return e->place == HT_PLACE_ON && !e->packets_lost && !e->in_psb && !e->fup_async && !e->fup_binds &&
-	       !e->n_bound && !e->next_mode && !e->block && e->mode == 64 && !e->change_due && !e->gap_open;
+	       !e->n_bound && !e->next_mode && !e->block && e->mode == 64 && !e->change_due && !e->again &&
+	       !e->gap_open;
 }
 
 /* The bytes that are read ahead of `p` are there: the loop stops 16 bytes before the end. */
@@ -167,7 +168,7 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 	struct ht_pt_engine *e = f->e;
 	struct ht_walk *w = &e->walk;
 	const uint8_t *first = f->p, *at;
-	uint64_t offset = ht_pt_input_offset(&e->in), long_bits;
+	uint64_t offset = ht_pt_input_offset(&e->in), before = e->in.consumed, long_bits;
 	int timed = (w->want & HT_DECODE_TIME) && !w->edges, rc;
 	unsigned n;
 
@@ -193,6 +194,7 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 			if (rc == 1)
 				continue;
 			e->offset = offset + (uint64_t)(at - first);
+			e->before = before + (uint64_t)(at - first);
 			if (rc >= 0)
 				rc = finish(f, rc, bits, end);
 		} else if ((b & 0x1f) == 0x0d) {
@@ -200,6 +202,7 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 		} else if (b == HT_PT_LEAD_EXT && f->p[1] == 0xa3 && load(f->p) >> 17) {
 			long_bits = load(f->p) >> 16;
 			e->offset = offset + (uint64_t)(f->p - first);
+			e->before = before + (uint64_t)(f->p - first);
 			f->p += 8;
 			n = 63 - (unsigned)__builtin_clzll(long_bits);
 			rc = take_outcomes(f, long_bits & ((1ull << n) - 1), n, end);

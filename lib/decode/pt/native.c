@@ -6,6 +6,8 @@
 
 #include "decode/pt/native.h"
 
+#define LOOK_AHEAD (1u << 20) /* bytes that a time stamp is looked for in */
+
 static uint64_t
 to_ns(const struct ht_pt_engine *e, uint64_t tsc)
 {
@@ -48,13 +50,14 @@ open_gap(struct ht_pt_engine *e, unsigned kind, uint64_t ip, const char *why)
 	if (e->gap_open)
 		return;
 	e->gap_open = 1;
+	e->gap_before = e->before;
 	e->gap = (struct ht_gap){ .kind = (uint8_t)kind, .offset = e->offset, .ip = ip, .why = why,
 		                  .ns_from = to_ns(e, e->time.tsc) };
 }
 
-/* The place is known again, or the stream is at its end: bytes up to `offset` were skipped. */
+/* The place is known again, or the stream is at its end: bytes up to the packet at hand were skipped. */
 static int
-close_gap(struct ht_pt_engine *e, uint64_t offset)
+close_gap(struct ht_pt_engine *e)
 {
 	struct ht_event ev = { .kind = HT_EV_GAP, .a = e->gap.offset };
 	int n;
@@ -62,12 +65,15 @@ close_gap(struct ht_pt_engine *e, uint64_t offset)
 	if (!e->gap_open)
 		return 0;
 	e->gap_open = 0;
-	e->gap.bytes = e->gap.kind == HT_GAP_OVERFLOW ? 0 : offset - e->gap.offset;
+	e->gap.bytes = 0;
+	if (e->gap.kind != HT_GAP_OVERFLOW) {
+		e->gap.bytes = e->offset - e->gap.offset;
+		e->d->stats.bytes_skipped += e->before - e->gap_before;
+	}
 	e->gap.ns_to = to_ns(e, e->time.tsc);
 	n = ht_decoder_add_gap(e->d, &e->gap);
 	if (n < 0)
 		return n;
-	e->d->stats.bytes_skipped += e->gap.bytes;
 	ev.b = e->gap.bytes;
 	ev.n = (uint32_t)n;
 	tell(e, 0, ev);
@@ -89,25 +95,32 @@ misfit(struct ht_pt_engine *e)
 	return 0;
 }
 
+static int find_later_code(struct ht_pt_engine *e);
+
 static int
 result(struct ht_pt_engine *e, int rc)
 {
-	return rc == HT_WALK_MISFIT ? misfit(e) : rc < 0 ? rc : 0;
+	if (rc != HT_WALK_MISFIT)
+		return rc < 0 ? rc : 0;
+	if (e->walk.fail_kind == HT_GAP_NO_CODE) {
+		rc = find_later_code(e);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	return misfit(e);
 }
 
 /* -- the place ----------------------------------------------------------- */
 
+/* Execution is at `ip`. */
 static int
-enable(struct ht_pt_engine *e, uint64_t ip)
+stand_at(struct ht_pt_engine *e, uint64_t ip)
 {
-	int was_lost = e->place == HT_PLACE_LOST;
-	int rc = close_gap(e, e->offset);
+	int rc = close_gap(e);
 
 	if (rc < 0)
 		return rc;
 	ht_pt_tell_time(e);
-	tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_ENABLE, .b = ip,
-		.flags = !was_lost && ip == e->resume_ip ? HT_EV_F_RESUME : 0 });
 	ht_walk_set(&e->walk, ip, e->mode);
 	e->place = HT_PLACE_ON;
 	e->after_ovf = 0;
@@ -148,24 +161,38 @@ take_ip(struct ht_pt_engine *e, const struct ht_pt_packet *p, uint64_t *ip)
 	if (!ht_pt_packet_ip(p, e->last_ip, ip))
 		return 0;
 	e->last_ip = *ip;
+	e->packet.count = HT_PT_IPC_FULL;
+	e->packet.value = *ip;
 	return 1;
 }
 
 static int
 leave_psb(struct ht_pt_engine *e)
 {
+	int rc;
+
 	if (!e->in_psb)
 		return 0;
 	e->in_psb = 0;
+	/* A loss ends, and one that shows up now begins, where the PSB does. */
+	e->offset = e->psb_offset;
+	e->before = e->psb_before;
+	if (e->place == HT_PLACE_ON && e->psb_has_ip) {
+		rc = ht_walk_leads_to(&e->walk, e->psb_ip);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+		open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "the code does not lead where a PSB+ says execution is");
+		ht_walk_clear_stack(&e->walk);
+	}
 	/* A PSB+ that comes as tracing is enabled has an address too; its TIP.PGE is still to come. */
 	if (e->place != HT_PLACE_LOST)
 		return 0;
 	if (e->psb_has_ip)
-		return enable(e, e->psb_ip);
+		return stand_at(e, e->psb_ip);
 	if (e->after_ovf)
 		return 0;
 	e->place = HT_PLACE_OFF;
-	return close_gap(e, e->offset);
+	return close_gap(e);
 }
 
 static int take_deferred_target(struct ht_pt_engine *e);
@@ -182,8 +209,11 @@ ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count)
 			if (rc < 0 || e->place != HT_PLACE_ON)
 				return rc;
 		}
-		if (rc < 0)
+		if (rc < 0) {
+			e->packet = (struct ht_pt_packet){ .kind = HT_PT_TNT_64, .count = (uint8_t)(count + 1),
+				.value = bits & ((2ull << count) - 1) };
 			return result(e, rc);
+		}
 	}
 	return 0;
 }
@@ -235,7 +265,7 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	}
 	if (e->place == HT_PLACE_LOST) {
 		binds |= e->after_ovf;
-		rc = enable(e, ip);
+		rc = stand_at(e, ip);
 		if (rc < 0)
 			return rc;
 	} else {
@@ -285,7 +315,7 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		if (e->after_ovf)
 			return 0; /* of a branch before the loss */
 		take_next_mode(e);
-		return enable(e, ip);
+		return stand_at(e, ip);
 	}
 	if (e->place == HT_PLACE_OFF) {
 		open_gap(e, HT_GAP_MISMATCH, 0, "a branch target while tracing is disabled");
@@ -300,7 +330,9 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 static int
 take_pge(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
+	unsigned flags;
 	uint64_t ip;
+	int rc;
 
 	if (!take_ip(e, p, &ip)) {
 		open_gap(e, HT_GAP_MISMATCH, 0, "tracing is enabled at a place that the trace does not tell");
@@ -312,7 +344,11 @@ take_pge(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 			return 0; /* the PSB+ in front of it has said so already */
 		open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "tracing is enabled twice");
 	}
-	return enable(e, ip);
+	flags = e->place == HT_PLACE_OFF && ip == e->resume_ip ? HT_EV_F_RESUME : 0;
+	rc = stand_at(e, ip);
+	if (rc == 0)
+		tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_ENABLE, .b = ip, .flags = (uint8_t)flags });
+	return rc;
 }
 
 static int
@@ -326,14 +362,13 @@ take_pgd(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		if (e->after_ovf)
 			return 0;
 		e->place = HT_PLACE_OFF;
-		return close_gap(e, e->offset);
+		return close_gap(e);
 	}
 	if (e->place == HT_PLACE_OFF)
 		return 0;
 	ht_pt_tell_time(e);
 	if (e->fup_async) {
 		e->fup_async = 0;
-		tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_ASYNC, .a = e->fup_ip, .b = ip });
 		disable(e, e->fup_ip, e->fup_ip);
 		return 0;
 	}
@@ -350,6 +385,8 @@ take_psb(struct ht_pt_engine *e)
 	e->last_ip = 0;
 	e->in_psb = 1;
 	e->psb_has_ip = 0;
+	e->psb_offset = e->offset;
+	e->psb_before = e->before;
 	e->packets_lost = 0;
 	e->fup_binds = e->fup_async = 0;
 	e->n_bound = 0;
@@ -361,7 +398,7 @@ take_ovf(struct ht_pt_engine *e)
 {
 	e->in_psb = 0; /* a PSB+ that overflowed has no PSBEND */
 	if (e->gap_open && e->gap.kind != HT_GAP_OVERFLOW) {
-		int rc = close_gap(e, e->offset);
+		int rc = close_gap(e);
 
 		if (rc < 0)
 			return rc;
@@ -449,7 +486,8 @@ look_at_clock(struct ht_pt_engine *e)
 {
 	uint64_t ns = to_ns(e, e->time.tsc);
 
-	if (ns && ht_view_next_change(e->d->view) <= ns)
+	if (ns && (ht_view_next_change(e->d->view) <= ns ||
+	           (e->next_switch < e->n_switches && e->switches[e->next_switch].ns <= ns)))
 		e->change_due = 1;
 }
 
@@ -470,6 +508,7 @@ take_time(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 static int
 take_packet(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
+	uint64_t offset = e->offset, before = e->before;
 	int rc;
 
 	switch (p->kind) {
@@ -493,6 +532,8 @@ take_packet(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	rc = leave_psb(e); /* these end a PSB+ whose PSBEND is missing */
 	if (rc < 0)
 		return rc;
+	e->offset = offset;
+	e->before = before;
 	switch (p->kind) {
 	case HT_PT_TIP:
 		return take_tip(e, p);
@@ -518,11 +559,19 @@ lose_packets(struct ht_pt_engine *e, unsigned kind, const char *why)
 	ht_walk_clear_stack(&e->walk);
 }
 
+/* What is read next begins here. */
+static void
+mark(struct ht_pt_engine *e)
+{
+	e->offset = ht_pt_input_offset(&e->in);
+	e->before = e->in.consumed;
+}
+
 /* No more bytes in this run. */
 static int
 end_run(struct ht_pt_engine *e)
 {
-	e->offset = ht_pt_input_offset(&e->in);
+	mark(e);
 	if (ht_pt_input_next_run(&e->in)) {
 		lose_packets(e, HT_GAP_AUX_LOST, "trace bytes were lost before this place");
 		return 0;
@@ -530,7 +579,7 @@ end_run(struct ht_pt_engine *e)
 	e->ended = 1;
 	if (e->gap_open && e->gap.kind == HT_GAP_SYNC && e->gap.offset == e->offset)
 		e->gap_open = 0; /* nothing was there */
-	return close_gap(e, e->offset);
+	return close_gap(e);
 }
 
 /* Skip to a PSB. Leading zeros are padding, not loss. */
@@ -551,22 +600,23 @@ find_sync(struct ht_pt_engine *e)
 				break;
 		}
 		e->gap.offset = ht_pt_input_offset(&e->in);
+		e->gap_before = e->in.consumed;
 	}
 	found = ht_pt_input_find_psb(&e->in);
-	e->offset = ht_pt_input_offset(&e->in);
+	mark(e);
 	if (!found)
 		return 0;
 	e->packets_lost = 0;
 	if (e->gap.offset == e->offset && e->gap.kind == HT_GAP_SYNC)
 		e->gap_open = 0;
 	/* Where packets are read again the loss is over, although the place may come later. */
-	return close_gap(e, e->offset);
+	return close_gap(e);
 }
 
 static int
 bad_packet(struct ht_pt_engine *e, size_t n, int rc)
 {
-	e->offset = ht_pt_input_offset(&e->in);
+	mark(e);
 	if (rc == HT_PT_NEED_MORE) {
 		lose_packets(e, HT_GAP_CUT, "the trace ends inside a packet");
 		ht_pt_input_advance(&e->in, n);
@@ -583,9 +633,15 @@ step(struct ht_pt_engine *e)
 {
 	struct ht_pt_packet p;
 	const uint8_t *bytes;
-	size_t n = ht_pt_input_peek(&e->in, &bytes);
+	size_t n;
 	int rc;
 
+	if (e->again) {
+		e->again = 0;
+		p = e->packet;
+		return take_packet(e, &p);
+	}
+	n = ht_pt_input_peek(&e->in, &bytes);
 	if (n == 0)
 		return end_run(e);
 	if (e->packets_lost)
@@ -593,8 +649,9 @@ step(struct ht_pt_engine *e)
 	rc = ht_pt_packet_read(bytes, n, &e->block, &p);
 	if (rc <= 0)
 		return bad_packet(e, n, rc);
-	e->offset = ht_pt_input_offset(&e->in);
+	mark(e);
 	ht_pt_input_advance(&e->in, (size_t)rc);
+	e->packet = p;
 	return take_packet(e, &p);
 }
 
@@ -642,19 +699,102 @@ read_code(void *arg, uint64_t addr, void *buf, size_t size)
 	return ht_view_read(d->view, addr, buf, size);
 }
 
+/* The code in the ranges that the view names changed. */
 static int
-apply_change(struct ht_pt_engine *e)
+forget_code(struct ht_pt_engine *e)
 {
 	const struct ht_range *ranges;
 	uint32_t n;
+	int rc = ht_memo_fold(&e->memo); /* by the code that was counted */
 
-	e->change_due = 0;
-	if (!ht_view_advance(e->d->view, to_ns(e, e->time.tsc)))
-		return 0;
+	if (rc < 0)
+		return rc;
 	ranges = ht_view_changes(e->d->view, &n);
-	if (ht_graph_invalidate(&e->walk.graph, ranges, n) == 0)
+	if (n == 0 || ht_graph_invalidate(&e->walk.graph, ranges, n) == 0)
 		return 0;
 	return ht_memo_reset(&e->memo);
+}
+
+/* The time of the next TSC packet; UINT64_MAX when none follows nearby. */
+static uint64_t
+next_time(const struct ht_pt_engine *e)
+{
+	struct ht_pt_input in = e->in;
+	unsigned block = e->block;
+	const uint8_t *bytes;
+	struct ht_pt_packet p;
+	uint64_t end = in.consumed + LOOK_AHEAD;
+	size_t n;
+	int rc;
+
+	while (in.consumed < end && (n = ht_pt_input_peek(&in, &bytes)) > 0) {
+		rc = ht_pt_packet_read(bytes, n, &block, &p);
+		if (rc <= 0)
+			break;
+		if (p.kind == HT_PT_TSC)
+			return to_ns(e, p.value);
+		ht_pt_input_advance(&in, (size_t)rc);
+	}
+	return UINT64_MAX;
+}
+
+/*
+ * Code is missing at the place.  Another thread may have mapped it since the
+ * last time stamp: go forward to the change that brought it, but not beyond the
+ * next time stamp.  1: the packet at hand is taken again then; 0: there is none.
+ */
+static int
+find_later_code(struct ht_pt_engine *e)
+{
+	uint64_t now = e->code_ns ? e->code_ns : to_ns(e, e->time.tsc);
+	uint64_t ns = ht_view_next_change(e->d->view);
+
+	if (!now || ns == UINT64_MAX || ns <= now)
+		return 0;
+	if (ns > next_time(e))
+		return 0;
+	e->code_ns = ns;
+	e->change_due = e->again = 1;
+	return 1;
+}
+
+/* Per-CPU streams: the thread that runs by `ns`. */
+static int
+follow_thread(struct ht_pt_engine *e, uint64_t ns)
+{
+	const struct ht_switch *sw = NULL;
+	int rc;
+
+	while (e->next_switch < e->n_switches && e->switches[e->next_switch].ns <= ns)
+		sw = &e->switches[e->next_switch++];
+	if (!sw || (sw->pid == e->d->pid && sw->tid == e->d->tid))
+		return 0;
+	e->d->pid = sw->pid;
+	e->d->tid = sw->tid;
+	rc = ht_view_switch(e->d->view, sw->pid, ns);
+	if (rc < 0)
+		return rc;
+	tell(e, 0, (struct ht_event){ .kind = HT_EV_SWITCH, .a = (uint64_t)(int64_t)sw->pid,
+	                              .b = (uint64_t)(int64_t)sw->tid });
+	return forget_code(e);
+}
+
+/* Between batches: thread and code as of now. */
+static int
+apply_change(struct ht_pt_engine *e)
+{
+	uint64_t ns = to_ns(e, e->time.tsc);
+	int rc = follow_thread(e, ns);
+
+	if (e->code_ns > ns)
+		ns = e->code_ns;
+	else
+		e->code_ns = 0;
+	e->change_due = 0;
+	if (rc < 0)
+		return rc;
+	rc = ht_view_advance(e->d->view, ns);
+	return rc > 0 ? forget_code(e) : rc;
 }
 
 static int
@@ -676,6 +816,8 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0 || ht_memo_init(&e->memo, &e->walk) < 0)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	ht_pt_time_init(&e->time, &d->info->cpu);
+	if (d->stream->cpu != -1)
+		e->switches = ht_session_switches(d->session, d->stream->cpu, &e->n_switches);
 	e->mode = 64;
 	e->packets_lost = 1;
 	e->offset = ht_pt_input_offset(&e->in);

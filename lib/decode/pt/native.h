@@ -34,10 +34,17 @@ struct ht_pt_engine {
 	uint64_t           told_cycles;
 	int                time_by_psb; /* the time at hand came by a PSB+ */
 	uint64_t           offset;      /* of the packet at hand */
+	uint64_t           before;      /* bytes of input in front of it */
+	struct ht_pt_packet packet;     /* it, its address in full */
+	int                again;       /* it is to be taken once more, when the code is there */
+
+	const struct ht_switch *switches; /* threads of the CPU, where the stream is of one */
+	size_t             n_switches, next_switch;
 
 	enum ht_pt_place   place;
 	int                packets_lost;
 	int                ended, change_due;
+	uint64_t           code_ns;     /* code that is needed was mapped then; 0 = as of now */
 
 	uint64_t           last_ip;     /* for IP compression */
 	unsigned           block;       /* for ht_pt_packet_read() */
@@ -47,7 +54,7 @@ struct ht_pt_engine {
 
 	int                in_psb;      /* between PSB and PSBEND */
 	int                psb_has_ip;
-	uint64_t           psb_ip;
+	uint64_t           psb_ip, psb_offset, psb_before; /* the latter: as offset and before */
 
 	int                fup_binds;   /* a packet came whose FUP is no branch */
 	int                fup_async;   /* a FUP came: the next TIP is no branch of the code */
@@ -58,7 +65,7 @@ struct ht_pt_engine {
 
 	struct ht_gap      gap;         /* the open one */
 	int                gap_open;
-	uint64_t           gap_tsc;
+	uint64_t           gap_before;  /* bytes of input in front of it */
 };
 
 /* Shared by native.c and fast.c. */
