@@ -80,6 +80,8 @@ void libipt_clock_sync(struct libipt *s, uint64_t offset);
 void libipt_clock_branch(struct libipt *s, int one_outcome);
 /* An event was taken. */
 void libipt_clock_event(struct libipt *s, const struct pt_event *ev);
+/* 1 when the time now stands in a PSB+. */
+int libipt_clock_by_psb(const struct libipt *s);
 /* Time of the next TSC packet: the code walked now ran before it. UINT64_MAX = none. */
 uint64_t libipt_clock_bound(const struct libipt *s);
 

@@ -12,6 +12,8 @@
 #include "base/vec.h"
 #include "decode/pt/libipt.h"
 
+#define NEAR_MARKS 4 /* a time that libipt told comes from one of so many around the next mark */
+
 static void
 clock_set(struct libipt *s, uint64_t tsc)
 {
@@ -183,4 +185,16 @@ libipt_clock_bound(const struct libipt *s)
 		if (c->marks.at[i].tsc > c->tsc)
 			return ht_clock_tsc_to_ns(&s->d->info->clock, c->marks.at[i].tsc);
 	return UINT64_MAX;
+}
+
+int
+libipt_clock_by_psb(const struct libipt *s)
+{
+	const struct clock *c = &s->clock;
+	size_t i = c->next_mark > NEAR_MARKS ? c->next_mark - NEAR_MARKS : 0;
+
+	for (; i < c->marks.n && i < c->next_mark + NEAR_MARKS; i++)
+		if (c->marks.at[i].tsc == c->tsc)
+			return c->marks.at[i].in_psb;
+	return 0;
 }

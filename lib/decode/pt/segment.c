@@ -116,6 +116,7 @@ ht_pt_marks_read(struct ht_pt_marks *m, const struct ht_pt_segment *seg)
 			*mark = now;
 			mark->offset = at;
 			mark->tsc = p.value;
+			mark->in_psb = header != 0;
 		} else if (!header && !passes(p.kind)) {
 			now.prev = at;
 			now.prev_kind = p.kind;

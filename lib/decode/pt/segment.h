@@ -34,6 +34,7 @@ struct ht_pt_mark {
 	size_t   prev;   /* of the flow packet before it */
 	uint64_t tsc;
 	uint8_t  prev_kind; /* enum ht_pt_kind; HT_PT_BAD = none since the last PSB */
+	uint8_t  in_psb;    /* stands in a PSB+ */
 };
 
 struct ht_pt_marks {
