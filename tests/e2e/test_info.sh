@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# hwtrace info: of a capture made by hand, word for word; of a recorded one, as
+# JSON; what it says of files that are gone or changed.
+. tests/lib.sh
+. tests/tools/flow_capture.sh
+flow_capture "$tmp" || { fail "make the capture" "gcc failed"; exit 0; }
+json() { python3 -c "import json, sys; r = json.load(open('$1')); print($2)"; }
+is() { # NAME WANT GOT
+	[ "$2" = "$3" ] && pass "$1" || fail "$1" "wanted '$2', got '$3'"
+}
+
+"$hwtrace" info --pt "$tmp/pt" --pages "$tmp/code" --map "$tmp/map" --decode --losses --maps >"$tmp/got" 2>"$tmp/err"
+is "status" 0 $?
+is "closing line" "lost: nothing" "$(tail -n 1 "$tmp/err")"
+size=$(wc -c <"$tmp/pt" | tr -d ' ')
+sed -n '/^streams/,/^$/p' "$tmp/got" | sed 's/  */ /g' >"$tmp/streams"
+cat >"$tmp/want" <<E
+streams: 1
+ 0 pid 0 tid 0 $size bytes in 1 chunks
+ by ENGINE: $size bytes decoded, 0 skipped, 17 instructions, 11 branches, 0 gaps
+
+E
+sed -i 's/by [a-z]*:/by ENGINE:/' "$tmp/streams"
+same "streams and figures" "$tmp/want" "$tmp/streams"
+grep -q '401000-40101a' "$tmp/got" && pass "mappings" || fail "mappings" "$(cat "$tmp/got")"
+grep -qx 'losses: 0' "$tmp/got" && pass "losses" || fail "losses" "$(cat "$tmp/got")"
+
+"$hwtrace" info --pt "$tmp/pt" --pages "$tmp/code" --map "$tmp/map" >"$tmp/got" 2>"$tmp/err"
+grep -q 'decoded' "$tmp/got" && fail "the plain report does not decode" "it does" || pass "the plain report does not decode"
+is "the plain report tells no loss" "" "$(cat "$tmp/err")"
+
+# A loss is listed with its place.
+{ cat "$tmp/pt"; printf '\006'; } >"$tmp/pt2"
+"$hwtrace" info --pt "$tmp/pt2" --pages "$tmp/code" --map "$tmp/map" --losses --json >"$tmp/json" 2>"$tmp/err"
+is "a loss in JSON" "1 True" "$(json "$tmp/json" 'len(r["losses"]), r["losses"][0]["why"] != ""')"
+"$hwtrace" info --pt "$tmp/pt2" --pages "$tmp/code" --map "$tmp/map" --fail-on-loss >/dev/null 2>&1
+is "--fail-on-loss" 65 $?
+
+if ! "$hwtrace" list | grep -q '^qemu *yes'; then
+	skip "info of a recording" "the software trace unit is not usable here"
+	exit 0
+fi
+cp "$programs/threads" "$tmp/prog"
+"$hwtrace" record --backend qemu -q -o "$tmp/data" -- "$tmp/prog" >/dev/null 2>&1
+"$hwtrace" info -i "$tmp/data" --decode --json >"$tmp/json" 2>"$tmp/err"
+is "JSON of a recording" "perf.data True qemu 5 5 True" \
+    "$(json "$tmp/json" 'r["format"], r["software"], r["backend"], len(r["streams"]), len(r["threads"]), all(s["bytes"] == s["bytes_decoded"] and s["gaps"] == 0 for s in r["streams"])')"
+is "emulated times are told once" 1 "$(grep -c 'branches exact, times emulated' "$tmp/err")"
+state() { json "$tmp/json" "[f['state'] for f in r['files'] if f['path'] == '$tmp/prog'][0]"; }
+is "a file that is there" found "$(state)"
+mv "$tmp/prog" "$tmp/prog.away"
+"$hwtrace" info -i "$tmp/data" --json >"$tmp/json" 2>/dev/null
+is "a file that is gone" missing "$(state)"
+cp "$programs/segv" "$tmp/prog"
+"$hwtrace" info -i "$tmp/data" --json >"$tmp/json" 2>/dev/null
+is "a file that is another" changed "$(state)"
+"$hwtrace" info -i "$tmp/data" >"$tmp/out" 2>/dev/null
+grep -A1 "changed .*$tmp/prog" "$tmp/out" | grep -q 'its build-id is .*, recorded was' && pass "why it counts as changed" ||
+    fail "why it counts as changed" "$(cat "$tmp/out")"
+mkdir -p "$tmp/root$tmp" && cp "$tmp/prog.away" "$tmp/root$tmp/prog"
+"$hwtrace" info -i "$tmp/data" --symfs "$tmp/root" --json >"$tmp/json" 2>/dev/null
+is "a file under --symfs" found "$(state)"
