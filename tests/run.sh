@@ -18,7 +18,8 @@ run() { # NAME COMMAND...
 	"$@" >"$log.one" 2>&1
 	_rc=$?
 	cat "$log.one"
-	cat "$log.one" >>"$log"
+	# CMocka names a failed case again in its summary: count it once.
+	awk '!/^\[  FAILED  \]/ || !seen[$0]++' "$log.one" >>"$log"
 	# A test that died, or that counted nothing, failed.
 	_bad=$(grep -cE '^not ok |^\[  FAILED  \] [a-z]' "$log.one")
 	_any=$(grep -cE '^(ok|not ok|skip) |^\[       OK \]|^\[  FAILED  \]|^\[  SKIPPED \]' "$log.one")
@@ -48,7 +49,6 @@ done
 
 passed=$(grep -cE '^ok |^\[       OK \]' "$log")
 failed=$(grep -cE '^not ok ' "$log")
-# CMocka names a failed case twice; count the bracketed line with a name once.
 cm=$(grep -E '^\[  FAILED  \] [a-zA-Z_]' "$log" | grep -vc 'test(s)')
 failed=$((failed + cm))
 skipped=$(grep -cE '^skip ' "$log")
