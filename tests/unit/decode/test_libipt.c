@@ -303,6 +303,27 @@ change_holds_when_the_time_comes_first(void **state)
 	assert_int_equal(instructions_at(x, BASE, 1), 2);
 }
 
+/* libipt has read over the next TIP.PGD and the TSC behind it when it tells of the first TIP.PGE. */
+static void
+time_behind_the_next_disable_waits(void **state)
+{
+	struct fixture *x = *state;
+
+	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
+	fake_code(&x->fake, 1000, 1, BASE, one_long_nop, 4);
+	psb(x, BASE, 500);
+	ip_packet(x, HT_PT_PGD, 0);
+	ip_packet(x, HT_PT_PGE, BASE);
+	ip_packet(x, HT_PT_PGD, 0);
+	x->p = ht_pt_tsc(x->p, 1001);
+	ip_packet(x, HT_PT_PGE, BASE);
+	ip_packet(x, HT_PT_PGD, 0);
+	run(x);
+	assert_int_equal(instructions_at(x, BASE, 0), 3);
+	assert_int_equal(instructions_at(x, BASE, 1), 3);
+	assert_int_equal(instructions_at(x, BASE, 2), 2);
+}
+
 /* A change that is stamped later than the TSC does not hold yet. */
 static void
 later_change_waits(void **state)
@@ -715,6 +736,7 @@ main(void)
 		T(small_batches_give_the_same),
 		T(change_holds_from_the_enable_on),
 		T(change_holds_when_the_time_comes_first),
+		T(time_behind_the_next_disable_waits),
 		T(later_change_waits),
 		T(self_modifying_code),
 		T(exec_moves_to_new_code),
