@@ -202,16 +202,74 @@ add_row(struct ht_lines *l, const struct raw_row *r, uint64_t end, bool stmt)
 	return 0;
 }
 
+static int
+range_order(const void *a, const void *b)
+{
+	const struct ht_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Where the code of one unit lies; empty = it does not say. */
+struct unit_ranges {
+	struct ht_range *at;
+	size_t           n, cap;
+};
+
+static int
+read_ranges(struct unit_ranges *u, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t off = 0;
+
+	u->n = 0;
+	while ((off = dwarf_ranges(die, off, &base, &start, &end)) > 0) {
+		struct ht_range *r = start < end ? ht_vec_push(u) : NULL;
+
+		if (r)
+			*r = (struct ht_range){ start, end };
+		else if (start < end)
+			return -HT_ENOMEM;
+	}
+	if (u->n)
+		qsort(u->at, u->n, sizeof(*u->at), range_order);
+	return 0;
+}
+
+/* How far the unit's code that holds `addr` reaches; 0 when `addr` is none of it. */
+static uint64_t
+unit_end(const struct unit_ranges *u, uint64_t addr)
+{
+	size_t lo = 0, hi = u->n;
+
+	if (!u->n)
+		return UINT64_MAX;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (u->at[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < u->at[lo - 1].end ? u->at[lo - 1].end : 0;
+}
+
 /*
+ * libdw sorts the rows of all sequences of a unit by address, and puts the end of
+ * a sequence before what else stands at its address: an empty row there seems to
+ * reach as far as the next sequence.  The ranges of the unit tell better.
+ *
  * Of several rows at one address only the last owns the instruction.  It is a
  * statement when any of them says so for the same line.
  */
 static int
-read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *dir)
+read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *dir, const struct unit_ranges *u)
 {
 	struct name_cache cache = { { NULL }, { 0 }, 0 };
 	struct raw_row cur, next;
 	bool stmt = false;
+	uint64_t end;
 
 	for (size_t i = 0; i < n; i++, cur = next) {
 		if (i == 0 && read_row(l, dwarf_onesrcline(lines, 0), dir, &cache, &cur) < 0)
@@ -230,8 +288,11 @@ read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *di
 			stmt = next.line == cur.line && next.file == cur.file && (stmt || cur.stmt);
 			continue;
 		}
-		if (ht_lines_in_text(l, cur.addr, next.addr) &&
-		    add_row(l, &cur, next.addr, stmt || cur.stmt) < 0)
+		end = unit_end(u, cur.addr);
+		if (end > next.addr)
+			end = next.addr;
+		if (end > cur.addr && ht_lines_in_text(l, cur.addr, end) &&
+		    add_row(l, &cur, end, stmt || cur.stmt) < 0)
 			return -HT_ENOMEM;
 		stmt = false;
 	}
@@ -239,7 +300,7 @@ read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *di
 }
 
 static int
-read_units(struct ht_lines *l, Dwarf *dwarf)
+read_units(struct ht_lines *l, Dwarf *dwarf, struct unit_ranges *u)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die cudie, subdie;
@@ -260,7 +321,7 @@ read_units(struct ht_lines *l, Dwarf *dwarf)
 			l->damaged++;
 			continue;
 		}
-		if (read_unit_lines(l, lines, n, dir) < 0)
+		if (read_ranges(u, &cudie) < 0 || read_unit_lines(l, lines, n, dir, u) < 0)
 			return -HT_ENOMEM;
 		if (type == DW_UT_skeleton && dwarf_tag(&subdie) == DW_TAG_compile_unit)
 			cudie = subdie;
@@ -290,7 +351,7 @@ key_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sort, and cut what overlaps: units may describe the same code twice. */
+/* Sort; a row ends where the next one begins: units may describe the same code twice. */
 static void
 finish_tables(struct ht_lines *l)
 {
@@ -303,12 +364,11 @@ finish_tables(struct ht_lines *l)
 	if (!sorted)
 		qsort(r, l->rows.n, sizeof(*r), row_order);
 	for (size_t i = 0; i < l->rows.n; i++) {
-		struct ht_line_row row = r[i];
-
-		if (out && row.start < r[out - 1].end)
-			row.start = r[out - 1].end;
-		if (row.start < row.end)
-			r[out++] = row;
+		if (out && r[out - 1].start == r[i].start)
+			continue;
+		if (out && r[out - 1].end > r[i].start)
+			r[out - 1].end = r[i].start;
+		r[out++] = r[i];
 	}
 	l->rows.n = out;
 	if (l->statements.n)
@@ -324,7 +384,9 @@ int
 ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
               struct ht_lines **out, struct ht_diag *diag)
 {
+	struct unit_ranges u = { NULL, 0, 0 };
 	struct ht_lines *l;
+	int rc;
 
 	if (!dwarf)
 		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL, "there is no debug information");
@@ -333,7 +395,9 @@ ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	l->text = text;
 	l->n_text = n_text;
-	if (read_units(l, dwarf) < 0 || ht_lines_build_spans(l) < 0) {
+	rc = read_units(l, dwarf, &u);
+	ht_vec_free(&u);
+	if (rc < 0 || ht_lines_build_spans(l) < 0) {
 		ht_lines_close(l);
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	}

@@ -35,15 +35,18 @@ add_page(struct cov_code *code, uint64_t number)
 {
 	struct cov_page *p = find_page(code, number);
 	struct cov_slot *s;
+	uint64_t *slot;
 
 	if (p)
 		return p;
 	p = calloc(1, sizeof(*p));
 	s = p ? cov_table_add(&code->pages, number, 0) : NULL;
-	if (!s) {
+	slot = s ? ht_vec_push(&code->numbers) : NULL;
+	if (!slot) {
 		free(p);
 		return NULL;
 	}
+	*slot = number;
 	s->n = 1;
 	s->count = (uint64_t)(uintptr_t)p;
 	return p;
@@ -65,22 +68,36 @@ executed_length(struct cov_code *code, uint64_t vaddr)
 	return p ? p->len[vaddr % PAGE] : 0;
 }
 
+/* Place of the first page >= `number` in the sorted list. */
+static size_t
+lower_page(const struct cov_code *code, uint64_t number)
+{
+	size_t lo = 0, hi = code->numbers.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (code->numbers.at[mid] < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* The first address in [from, end) where an instruction that ran begins, or `end`. */
 static uint64_t
 next_executed(struct cov_code *code, uint64_t from, uint64_t end)
 {
-	while (from < end) {
-		struct cov_page *p = find_page(code, from / PAGE);
+	size_t i = lower_page(code, from / PAGE);
 
-		if (!p) {
-			from = (from | (PAGE - 1)) + 1;
-			if (!from)
-				return end;
-		} else if (p->len[from % PAGE]) {
-			return from;
-		} else {
-			from++;
-		}
+	for (; i < code->numbers.n && code->numbers.at[i] <= (end - 1) / PAGE; i++) {
+		const struct cov_page *p = find_page(code, code->numbers.at[i]);
+		uint64_t base = code->numbers.at[i] * PAGE;
+
+		for (uint64_t k = from > base ? from - base : 0; k < PAGE && k < end - base; k++)
+			if (p->len[k])
+				return base + k;
 	}
 	return end;
 }
@@ -119,6 +136,14 @@ expand_block(struct cov_code *code, const struct cov_slot *block)
 			return 0;
 		at += p->len[at % PAGE];
 	}
+}
+
+static int
+number_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 /* The linkage stubs and the architecture, from the ELF file. */
@@ -166,6 +191,8 @@ cov_code_init(struct cov_code *code, const struct cov_module *m)
 	COV_EACH(s, &m->blocks)
 		if (expand_block(code, s) < 0)
 			return -HT_ENOMEM;
+	if (code->numbers.n)
+		qsort(code->numbers.at, code->numbers.n, sizeof(uint64_t), number_order);
 	return 0;
 }
 
@@ -177,6 +204,7 @@ cov_code_fini(struct cov_code *code)
 	cov_table_fini(&code->pages);
 	ht_vec_free(&code->bounds);
 	ht_vec_free(&code->plt);
+	ht_vec_free(&code->numbers);
 }
 
 /* -- bounds --------------------------------------------------------------- */
@@ -191,13 +219,25 @@ bound_order(const void *a, const void *b)
 	return x->end > y->end ? -1 : x->end < y->end;
 }
 
+/*
+ * Add [start, end) as far as it lies in one range of the text: nothing that a
+ * damaged file says makes a function of what is not there.
+ */
 static int
 push_bound(struct cov_code *code, uint64_t start, uint64_t end, const char *name)
 {
+	uint32_t n;
+	const struct ht_range *text = ht_module_text(code->module, &n);
 	struct cov_bound *b;
 
-	if (start >= end)
+	while (n && text->end <= start) {
+		text++;
+		n--;
+	}
+	if (!n || start < text->start || start >= end)
 		return 0;
+	if (end > text->end)
+		end = text->end;
 	for (size_t i = 0; i < code->plt.n; i++)
 		if (start >= code->plt.at[i].start && start < code->plt.at[i].end)
 			return 0;
@@ -252,23 +292,13 @@ add_uncovered(struct cov_code *code, const struct ht_range *ranges, size_t n)
 }
 
 static int
-in_text(const struct ht_range *text, uint32_t n, const struct ht_symbol *s)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (s->start >= text[i].start && s->start < text[i].end)
-			return s->size <= text[i].end - s->start;
-	return 0;
-}
-
-static int
 add_symbols(struct cov_code *code)
 {
-	uint32_t n, n_text;
+	uint32_t n;
 	const struct ht_symbol *s = ht_module_symbols(code->module, &n);
-	const struct ht_range *text = ht_module_text(code->module, &n_text);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (in_text(text, n_text, &s[i]) &&
+		if (s[i].size <= UINT64_MAX - s[i].start &&
 		    push_bound(code, s[i].start, s[i].start + s[i].size, s[i].name) < 0)
 			return -HT_ENOMEM;
 	settle_bounds(code);

@@ -29,6 +29,7 @@ struct cov_code {
 	enum ht_cov_source source;
 	struct { struct cov_bound *at; size_t n, cap; } bounds;
 	struct { struct ht_range *at; size_t n, cap; } plt; /* linkage stubs: nobody's source */
+	struct { uint64_t *at; size_t n, cap; } numbers; /* of the pages, sorted */
 };
 
 /* One instruction of the walk. */

@@ -26,6 +26,10 @@ function_order(const void *a, const void *b, void *arg)
 
 	ORDER(x->file, y->file);
 	ORDER(x->line, y->line);
+	if (x->file == HT_COV_NONE) {
+		ORDER(x->module, y->module);
+		ORDER(x->addr, y->addr);
+	}
 	rc = strcmp(x->name, y->name);
 	if (!rc)
 		rc = strcmp(x->linkage ? x->linkage : "", y->linkage ? y->linkage : "");

@@ -94,7 +94,7 @@ cover_print_summary(FILE *f, const struct cover *c, const struct ht_cov_report *
 	for (uint32_t i = 0; i < r->n_modules; i++) {
 		const struct ht_cov_module *m = &r->modules[i];
 
-		if (!m->chosen)
+		if (!m->chosen || (!m->why && !m->tally.insns.all))
 			continue;
 		if (m->why)
 			fprintf(f, "%s: not covered: %s\n", cover_path(m->path), m->why);
@@ -102,6 +102,13 @@ cover_print_summary(FILE *f, const struct cover *c, const struct ht_cov_report *
 			fprintf(f, "%s: functions found by %s%s%s\n", cover_path(m->path), found_by(m->source),
 			        label ? "; recorded in software: " : "", label ? label : "");
 	}
+}
+
+/* Has it a row of its own, there being no files for it? */
+static int
+shown_by_itself(const struct ht_cov_module *m)
+{
+	return m->chosen && !m->why && m->source != HT_COV_BY_LINES && m->tally.insns.all;
 }
 
 void
@@ -113,7 +120,7 @@ cover_print_files(FILE *f, const struct ht_cov_report *r)
 		if ((int)strlen(cover_path(r->files[i].path)) > width)
 			width = (int)strlen(cover_path(r->files[i].path));
 	for (uint32_t i = 0; i < r->n_modules; i++)
-		if (r->modules[i].chosen && r->modules[i].source != HT_COV_BY_LINES &&
+		if (shown_by_itself(&r->modules[i]) &&
 		    (int)strlen(cover_path(r->modules[i].path)) > width)
 			width = (int)strlen(cover_path(r->modules[i].path));
 	fputc('\n', f);
@@ -121,7 +128,7 @@ cover_print_files(FILE *f, const struct ht_cov_report *r)
 	for (uint32_t i = 0; i < r->n_files; i++)
 		print_totals(f, width, &r->files[i].tally, cover_path(r->files[i].path));
 	for (uint32_t i = 0; i < r->n_modules; i++)
-		if (r->modules[i].chosen && !r->modules[i].why && r->modules[i].source != HT_COV_BY_LINES)
+		if (shown_by_itself(&r->modules[i]))
 			print_totals(f, width, &r->modules[i].tally, cover_path(r->modules[i].path));
 	print_totals(f, width, &r->total, "total");
 }

@@ -106,6 +106,32 @@ rows_are_sorted_and_apart(void **state)
 	assert_null(ht_lines_file(f->lines, ht_lines_file_count(f->lines)));
 }
 
+/*
+ * main() adds a stretch of code whose last row, of line 9002, is empty.  libdw
+ * lists it behind the end of its stretch, as if it reached up to the next one.
+ */
+static void
+an_empty_row_at_an_end_owns_nothing(void **state)
+{
+	struct fixture *f = *state;
+	size_t n, lines, seen = 0;
+	Dwarf_Die cu;
+	Dwarf_Lines *raw;
+	const struct ht_line_row *r = ht_lines_rows(f->lines, &n);
+
+	assert_non_null(dwarf_addrdie(f->dwarf, (uint64_t)(uintptr_t)outer_function - f->bias, &cu));
+	assert_int_equal(dwarf_getsrclines(&cu, &raw, &lines), 0);
+	for (size_t i = 0; i < lines; i++) {
+		int no = 0;
+
+		dwarf_lineno(dwarf_onesrcline(raw, i), &no);
+		seen += no == 9002;
+	}
+	assert_true(seen > 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_not_equal(r[i].line, 9002);
+}
+
 /* Every address must get what libdw says of it when asked one by one. */
 static void
 rows_agree_with_libdw(void **state)
@@ -237,6 +263,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_sorted_and_apart),
+		cmocka_unit_test(an_empty_row_at_an_end_owns_nothing),
 		cmocka_unit_test(rows_agree_with_libdw),
 		cmocka_unit_test(chain_names_the_inlined_function),
 		cmocka_unit_test(spans_are_sorted_and_inside),
@@ -245,6 +272,8 @@ main(void)
 		cmocka_unit_test(code_outside_the_text_is_left_out),
 	};
 
+	__asm__ volatile(".pushsection .text.exit.line,\"ax\",@progbits\n\t.p2align 4\n\t.loc 1 9001 1\n\tnop\n"
+	                 "\t.loc 1 9002 1 view line_view\n\t.popsection\n");
 	sink = outer_function(2);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
