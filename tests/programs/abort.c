@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Die: by abort(3), or as argv[1] says: "segv", "jump", "ill", "trap", "div", "self", "spin".
+/* Die: by abort(3), or as argv[1] says: "segv", "jump", "ill", "trap", "div", "self"; or go on for ever: "spin".
  * build: -O1 -g */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static __attribute__((noinline)) unsigned
+odd(unsigned n)
+{
+	return n & 4 ? 3 * n + 1 : n >> 1;
+}
+
+static __attribute__((noinline)) unsigned
+even(unsigned n)
+{
+	return n & 8 ? n + 5 : odd(n) ^ 9;
+}
+
+static unsigned (*volatile const steps[2])(unsigned) = { even, odd };
 
 int
 main(int argc, char **argv)
@@ -24,7 +38,8 @@ main(int argc, char **argv)
 		zero = 7 / zero;
 	if (!strcmp(how, "self"))
 		kill(getpid(), SIGTERM);
-	while (!strcmp(how, "spin"))
-		zero++;
+	if (!strcmp(how, "spin"))
+		for (unsigned n = 1;;)
+			n = steps[n & 1](n) * 2654435761u >> 3;
 	abort();
 }
