@@ -332,25 +332,29 @@ add_timed(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 	t->p = t->hole + HT_TNT_ROOM;
 }
 
-/* `prev` ran to its end and `ip` comes next; for a block that is not special. */
+/*
+ * `prev`, not special, ran to its end and `ip` comes next.  Returns 0 when it
+ * cannot, 2 when a packet was finished.  No branch depends on the outcome: the
+ * processor would predict it no better than the program's.
+ */
 static inline __attribute__((always_inline)) int
 advance_plain(struct ht_thread *t, const struct ht_block *prev, uint64_t ip)
 {
-	/* No branch depends on the outcome: the processor would predict it no better than the program's. */
-	unsigned taken = ip != prev->other;
+	unsigned taken = ip != prev->other, elsewhere = ip != prev->target;
 	uint64_t tnt;
 
-	if (unlikely(taken & (ip != prev->target)))
+	__asm__("" : "+r"(taken), "+r"(elsewhere)); /* compilers make it a branch again */
+	if (unlikely(taken & elsewhere))
 		return 0;
 	tnt = t->tnt << prev->bits | (taken & prev->bits);
-	if (unlikely(tnt & TNT_FULL)) {
-		ht_pt_tnt_long(t->hole, tnt);
-		t->hole = t->p;
-		t->p += HT_TNT_ROOM;
-		tnt = 1;
-	}
 	t->tnt = tnt;
-	return 1;
+	if (likely(!(tnt & TNT_FULL)))
+		return 1;
+	ht_pt_tnt_long(t->hole, tnt);
+	t->hole = t->p;
+	t->p += HT_TNT_ROOM;
+	t->tnt = 1;
+	return 2;
 }
 
 /* The same for one that is. With `retc` off the call stack stays empty. */
@@ -662,36 +666,48 @@ slow_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 	enter(t, prev, b);
 }
 
+/* What is not a plain block after a plain one. */
 static inline __attribute__((always_inline)) void
-special_block(struct ht_thread *t, const struct ht_block *b)
+special_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 {
-	if (likely(advance_special(t, t->prev, b->start)))
-		entered(t, b);
-	else
-		odd_block(t, t->prev, b);
-}
-
-/* Calls come last, so that nothing needs to be saved on the way. */
-static inline __attribute__((always_inline)) void
-trace_block(unsigned vcpu, const struct ht_block *b, void (*special)(struct ht_thread *, const struct ht_block *))
-{
-	struct ht_thread *t = self;
 	const struct ht_block *prev = t->prev;
 
 	if (unlikely(b->slow | prev->slow))
 		slow_block(t, vcpu, b);
-	else if (prev->special)
-		special(t, b);
-	else if (likely(advance_plain(t, prev, b->start)))
+	else if (likely(advance_special(t, prev, b->start)))
 		entered(t, b);
 	else
 		odd_block(t, prev, b);
 }
 
-static __attribute__((noinline)) void
-special_block_sse(struct ht_thread *t, const struct ht_block *b)
+/* Calls come last, so that nothing needs to be saved on the way. */
+static inline __attribute__((always_inline)) void
+trace_block(unsigned vcpu, const struct ht_block *b,
+            void (*special)(struct ht_thread *, unsigned, const struct ht_block *))
 {
-	special_block(t, b);
+	struct ht_thread *t = self;
+	const struct ht_block *prev = t->prev;
+	int done;
+
+	if (b->slow | prev->slow | prev->special) {
+		special(t, vcpu, b);
+		return;
+	}
+	done = advance_plain(t, prev, b->start);
+	if (unlikely(!done)) {
+		odd_block(t, prev, b);
+		return;
+	}
+	t->prev = b;
+	commit(t, t->tnt, b->start);
+	if (unlikely(done == 2) && t->p >= t->limit)
+		reach_limit(t, b->start);
+}
+
+static __attribute__((noinline)) void
+special_block_sse(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
+{
+	special_block(t, vcpu, b);
 }
 
 static void
@@ -702,9 +718,9 @@ trace_block_sse(unsigned vcpu, void *block)
 
 /* QEMU's code uses AVX where there is AVX, and a plain SSE instruction after it costs dearly. */
 static __attribute__((noinline, target("avx"))) void
-special_block_avx(struct ht_thread *t, const struct ht_block *b)
+special_block_avx(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 {
-	special_block(t, b);
+	special_block(t, vcpu, b);
 }
 
 static __attribute__((target("avx"))) void
