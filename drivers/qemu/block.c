@@ -176,8 +176,12 @@ ht_block_translate(const struct qemu_plugin_tb *tb)
 	if (!qemu_plugin_tb_n_insns(tb))
 		return NULL;
 	describe(&want, tb);
-	if (!ht_filter_has(want.start))
+	if (want.start >> 47)
+		want.slow |= HT_BLOCK_HIGH;
+	if (!ht_filter_has(want.start)) {
 		want.slow |= HT_BLOCK_OUTSIDE;
+		want.special = 1;
+	}
 	if (want.kind != HT_INSN_VSYSCALL && !ht_maps_clean(want.start, want.end)) {
 		want.slow |= HT_BLOCK_CODE;
 		size = gather(tb, code);

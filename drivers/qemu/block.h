@@ -19,12 +19,13 @@
 #define HT_BLOCK_OUTSIDE 0x08u /* the filter leaves it out */
 #define HT_BLOCK_START   0x10u /* no block: the state before the first one */
 #define HT_BLOCK_MUTE    0x20u /* no block: this thread is not traced */
+#define HT_BLOCK_HIGH    0x80u /* its address needs more than 47 bits */
 #define HT_BLOCK_OFF     0x40u /* no block: packet generation is off, as in a system call */
 
 struct ht_block {
 	/* The hot path reads these. */
 	_Atomic uint8_t slow; /* HT_BLOCK_* */
-	uint8_t  special; /* more than an outcome comes of its end */
+	uint8_t  special; /* more than an outcome comes of its end, or it is no block of recorded code */
 	uint8_t  bits;    /* outcomes of its last instruction: 1 for COND, else 0 */
 	uint8_t  kind;    /* enum ht_insn_kind of the last instruction */
 	uint16_t n;       /* instructions */

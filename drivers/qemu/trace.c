@@ -27,9 +27,9 @@
 #define likely(x)    __builtin_expect(!!(x), 1)
 #define unlikely(x)  __builtin_expect(!!(x), 0)
 
-static const struct ht_block block_start = { .slow = HT_BLOCK_START };
-const struct ht_block ht_block_off = { .slow = HT_BLOCK_OFF };
-const struct ht_block ht_block_mute = { .slow = HT_BLOCK_MUTE };
+static const struct ht_block block_start = { .slow = HT_BLOCK_START, .special = 1 };
+const struct ht_block ht_block_off = { .slow = HT_BLOCK_OFF, .special = 1 };
+const struct ht_block ht_block_mute = { .slow = HT_BLOCK_MUTE, .special = 1 };
 static struct ht_thread thread_start = { .prev = &block_start };
 static struct ht_thread thread_mute = { .prev = &ht_block_mute };
 static __thread struct ht_thread *self = &thread_start;
@@ -71,12 +71,22 @@ ht_trace_note_parent(unsigned vcpu, int parent_tid)
 /* -- the ring -------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void
-commit(const struct ht_thread *t, uint64_t tnt, uint64_t ip)
+commit(struct ht_thread *t, uint64_t tnt, uint64_t ip)
 {
-	uint64_t p = (uint64_t)(uintptr_t)t->p << 48, hole = (uint64_t)(uintptr_t)t->hole << 48;
+	__m128i tags = _mm_set_epi64x((long long)((uint64_t)(uintptr_t)t->hole << 48),
+	                              (long long)((uint64_t)(uintptr_t)t->p << 48));
 
+	_mm_store_si128((__m128i *)t->tags, tags);
 	_mm_store_si128((__m128i *)t->live,
-	                _mm_set_epi64x((long long)((ip & HT_LIVE_BITS) | hole), (long long)(tnt | p)));
+	                _mm_or_si128(tags, _mm_set_epi64x((long long)(ip & HT_LIVE_BITS), (long long)tnt)));
+}
+
+/* The same while `hole` and `p` are those of the last commit(), for an address of 47 bits. */
+static inline __attribute__((always_inline)) void
+commit_plain(const struct ht_thread *t, uint64_t tnt, uint64_t ip)
+{
+	_mm_store_si128((__m128i *)t->live, _mm_or_si128(*(const __m128i *)t->tags,
+	                                                 _mm_set_epi64x((long long)ip, (long long)tnt)));
 }
 
 static inline uint64_t
@@ -689,19 +699,19 @@ trace_block(unsigned vcpu, const struct ht_block *b,
 	const struct ht_block *prev = t->prev;
 	int done;
 
-	if (b->slow | prev->slow | prev->special) {
+	if (b->slow | prev->special) {
 		special(t, vcpu, b);
 		return;
 	}
 	done = advance_plain(t, prev, b->start);
-	if (unlikely(!done)) {
+	if (likely(done == 1)) {
+		t->prev = b;
+		commit_plain(t, t->tnt, b->start);
+	} else if (done) {
+		entered(t, b);
+	} else {
 		odd_block(t, prev, b);
-		return;
 	}
-	t->prev = b;
-	commit(t, t->tnt, b->start);
-	if (unlikely(done == 2) && t->p >= t->limit)
-		reach_limit(t, b->start);
 }
 
 static __attribute__((noinline)) void

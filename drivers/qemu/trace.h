@@ -14,6 +14,7 @@
 #define HT_CALL_DEPTH 64 /* as the hardware's */
 
 struct ht_thread {
+	_Alignas(64) uint64_t tags[2]; /* bits 48-63 of the two words of `live`, as of the last commit() */
 	uint64_t tnt;    /* pending outcomes below a stop bit; 1 = none */
 	uint8_t *hole;   /* where their packet goes: offset `head` of the ring */
 	uint8_t *p;      /* behind the hole and the deferred TIP packets in it */
