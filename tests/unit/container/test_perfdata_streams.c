@@ -278,19 +278,22 @@ test_cut_in_bytes(void **state)
 	const struct ht_stream *s;
 
 	(void)state;
-	begin(&b);
-	aux(&b, 101, 0, 0, 16, 0);
-	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 16);
-	pb_finish(&b);
-	pb_open(&o, b.at, b.n - 5);
-	assert_int_equal(o.rc, 0);
-	assert_int_equal(ht_container_info(o.c)->truncated, 1);
-	assert_int_equal(ht_container_info(o.c)->truncated_at, b.n - 5);
-	s = ht_container_stream(o.c, 0);
-	assert_int_equal(s->bytes, 11);
-	expect_chunk(s, 0, 0, "0123456789a", 0);
-	expect_chunk(s, 1, 11, "", 1);
-	end(&b, &o);
+	for (int with_aux = 0; with_aux < 2; with_aux++) {
+		begin(&b);
+		if (with_aux)
+			aux(&b, 101, 0, 0, 16, 0);
+		pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 16);
+		pb_finish(&b);
+		pb_open(&o, b.at, b.n - 5);
+		assert_int_equal(o.rc, 0);
+		assert_int_equal(ht_container_info(o.c)->truncated, 1);
+		assert_int_equal(ht_container_info(o.c)->truncated_at, b.n - 5);
+		s = ht_container_stream(o.c, 0);
+		assert_int_equal(s->bytes, 11);
+		expect_chunk(s, 0, 0, "0123456789a", 0);
+		expect_chunk(s, 1, 11, "", 1);
+		end(&b, &o);
+	}
 }
 
 /* Many streams, and indexes that are far apart. */

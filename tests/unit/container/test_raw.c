@@ -82,7 +82,7 @@ expect_map(struct ht_container *c, uint64_t addr, uint64_t len, uint64_t pgoff, 
 	assert_true(r.u.map.addr == addr);
 	assert_true(r.u.map.len == len);
 	assert_true(r.u.map.pgoff == pgoff);
-	assert_int_equal(r.u.map.flags, HT_MAP_EXEC);
+	assert_int_equal(r.u.map.flags, HT_MAP_EXEC | (path == pages ? HT_MAP_DUMP : 0));
 	assert_string_equal(r.u.map.path, path);
 }
 
