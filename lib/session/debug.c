@@ -102,6 +102,16 @@ ht_module_debug(struct ht_module *m)
 	return m->debug.elf ? &m->debug : NULL;
 }
 
+/* A stripped file may keep call frame information: DWARF, but of no use here. */
+static int
+has_units(Dwarf *dwarf)
+{
+	Dwarf_Off next;
+	size_t header;
+
+	return dwarf && dwarf_nextcu(dwarf, 0, &next, &header, NULL, NULL, NULL) == 0;
+}
+
 void *
 ht_module_dwarf(struct ht_module *m)
 {
@@ -113,8 +123,10 @@ ht_module_dwarf(struct ht_module *m)
 	if (!ht_module_elf(m))
 		return NULL;
 	m->dwarf = dwarf_begin_elf(m->file.elf, DWARF_C_READ, NULL);
-	if (!m->dwarf && (debug = ht_module_debug(m)) != NULL)
+	if (!has_units(m->dwarf) && (debug = ht_module_debug(m)) != NULL) {
+		dwarf_end(m->dwarf);
 		m->dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
+	}
 	return m->dwarf;
 }
 

@@ -32,6 +32,7 @@ struct ht_view {
 	struct layer      *layer; /* the process, in `layers` */
 	struct layer       kernel;
 	struct { struct layer **at; size_t n, cap; } layers;
+	struct ht_index    by_pid; /* -> layers */
 	struct ht_process  none; /* what a process is that no record names */
 	uint64_t           ns;
 	uint64_t           generation;
@@ -217,22 +218,23 @@ static struct layer *
 view_layer(struct ht_view *v, int32_t pid)
 {
 	const struct ht_process *p = ht_session_process(v->session, pid);
+	/* All processes that no record names are one, which has nothing. */
+	uint64_t key = p ? (uint32_t)pid : UINT64_MAX;
+	uint32_t i = ht_index_get(&v->by_pid, key);
 	struct layer **slot;
 
-	if (!p)
-		p = &v->none;
-	for (size_t i = 0; i < v->layers.n; i++)
-		if (v->layers.at[i]->process == p)
-			return v->layers.at[i];
+	if (i != UINT32_MAX)
+		return v->layers.at[i];
 	slot = ht_vec_push(&v->layers);
 	if (!slot)
 		return NULL;
 	*slot = calloc(1, sizeof(**slot));
-	if (!*slot) {
+	if (!*slot || ht_index_set(&v->by_pid, key, (uint32_t)v->layers.n - 1) < 0) {
+		free(*slot);
 		v->layers.n--;
 		return NULL;
 	}
-	(*slot)->process = p;
+	(*slot)->process = p ? p : &v->none;
 	return *slot;
 }
 
@@ -277,6 +279,7 @@ ht_view_free(struct ht_view *v)
 		free(v->layers.at[i]);
 	}
 	ht_vec_free(&v->layers);
+	ht_index_fini(&v->by_pid);
 	layer_fini(&v->kernel);
 	ht_vec_free(&v->changes);
 	ht_vec_free(&v->flat);

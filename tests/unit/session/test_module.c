@@ -30,7 +30,7 @@ struct fixture {
 static void
 copy(const char *from, const char *to)
 {
-	char line[9000];
+	char line[32768];
 
 	snprintf(line, sizeof(line), "mkdir -p \"$(dirname '%s')\" && cp '%s' '%s'", to, from, to);
 	assert_int_equal(system(line), 0);
