@@ -13,6 +13,7 @@ struct ht_script {
 	struct ht_text         *out;
 	struct places          *places;
 	struct calls           *calls;
+	int                     json_started; /* a member stands before in this object */
 	/* what stands in front of the addresses is the same for many lines */
 	struct {
 		uint64_t tsc;

@@ -10,72 +10,81 @@
 #include "sink/script_impl.h"
 
 static void
-json_key(struct ht_text *t, const char *key)
+json_key(struct ht_script *s, const char *key)
 {
-	if (t->at[t->used - 1] != '{')
+	struct ht_text *t = s->out;
+
+	ht_text_room(t, 256);
+	if (s->json_started)
 		ht_text_char(t, ',');
+	s->json_started = 1;
 	ht_text_char(t, '"');
 	ht_text_put(t, key, strlen(key));
 	ht_text_put(t, "\":", 2);
 }
 
 static void
-json_hex(struct ht_text *t, const char *key, uint64_t v)
+json_hex(struct ht_script *s, const char *key, uint64_t v)
 {
-	json_key(t, key);
+	struct ht_text *t = s->out;
+
+	json_key(s, key);
 	ht_text_put(t, "\"0x", 3);
 	ht_text_hex(t, v);
 	ht_text_char(t, '"');
 }
 
 static void
-json_number(struct ht_text *t, const char *key, int64_t v)
+json_number(struct ht_script *s, const char *key, int64_t v)
 {
-	json_key(t, key);
+	struct ht_text *t = s->out;
+
+	json_key(s, key);
 	ht_text_int(t, v, 0);
 }
 
 static void
-json_string(struct ht_text *t, const char *key, const char *v)
+json_string(struct ht_script *s, const char *key, const char *v)
 {
-	json_key(t, key);
+	struct ht_text *t = s->out;
+
+	json_key(s, key);
 	ht_text_json(t, v);
-	ht_text_room(t, 1024);
+	ht_text_room(t, 256);
 }
 
 /* An address and what is known of it, keys "ip", "sym", "symoff", "dso" or "addr", "addr_sym", ... */
 static void
 json_place(struct ht_script *s, const struct ht_lane *lane, uint64_t space, int target, uint64_t addr)
 {
-	struct ht_text *t = s->out;
 	const struct place *p;
 
-	json_hex(t, target ? "addr" : "ip", addr);
+	json_hex(s, target ? "addr" : "ip", addr);
 	if (!(s->config.fields & (HT_FIELD_SYM | HT_FIELD_DSO)) || !addr)
 		return;
 	p = place_get(s->places, lane->view, space, addr);
 	if (s->config.fields & HT_FIELD_SYM && p->sym) {
-		json_string(t, target ? "addr_sym" : "sym", p->sym);
+		json_string(s, target ? "addr_sym" : "sym", p->sym);
 		if (s->config.fields & HT_FIELD_SYMOFF)
-			json_number(t, target ? "addr_symoff" : "symoff", (int64_t)p->offset);
+			json_number(s, target ? "addr_symoff" : "symoff", (int64_t)p->offset);
 	}
 	if (s->config.fields & HT_FIELD_DSO && p->dso)
-		json_string(t, target ? "addr_dso" : "dso", p->dso);
+		json_string(s, target ? "addr_dso" : "dso", p->dso);
 }
 
 static void
-json_flags(struct ht_text *t, unsigned flags)
+json_flags(struct ht_script *s, unsigned flags)
 {
 	char words[HT_SAMPLE_FLAGS_TEXT];
 	size_t n = strlen(ht_sample_flags_text(flags, words));
 
 	while (n && words[n - 1] == ' ')
 		words[--n] = 0;
-	json_string(t, "flags", words);
+	json_string(s, "flags", words);
 }
 
 static void
-json_bytes(struct ht_text *t, const struct ht_lane *lane, const struct ht_sample *x)
+json_bytes(struct ht_script *s, const struct ht_lane *lane, const struct ht_sample *x)
 {
 	uint8_t bytes[HT_INSN_MAX];
 	char text[2 * HT_INSN_MAX + 1];
@@ -85,7 +94,7 @@ json_bytes(struct ht_text *t, const struct ht_lane *lane, const struct ht_sample
 	for (size_t i = 0; i < n; i++)
 		memcpy(text + 2 * i, ht_text_hex_pairs[bytes[i]], 2);
 	text[2 * n] = 0;
-	json_string(t, "insn", text);
+	json_string(s, "insn", text);
 }
 
 static void
@@ -99,19 +108,20 @@ json_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *
 	uint32_t f = s->config.fields;
 	uint64_t ns = script_time(s, x->tsc);
 
-	ht_text_room(t, 1024);
+	ht_text_room(t, 256);
 	ht_text_char(t, '{');
-	json_string(t, "type", types[x->kind]);
+	s->json_started = 0;
+	json_string(s, "type", types[x->kind]);
 	if (f & HT_FIELD_COMM)
-		json_string(t, "comm", ht_session_comm(s->session, lane->tid, ns));
+		json_string(s, "comm", ht_session_comm(s->session, lane->tid, ns));
 	if (f & HT_FIELD_PID)
-		json_number(t, "pid", lane->pid);
+		json_number(s, "pid", lane->pid);
 	if (f & HT_FIELD_TID)
-		json_number(t, "tid", lane->tid);
+		json_number(s, "tid", lane->tid);
 	if (f & HT_FIELD_CPU && lane->cpu >= 0)
-		json_number(t, "cpu", lane->cpu);
+		json_number(s, "cpu", lane->cpu);
 	if (f & HT_FIELD_TIME)
-		json_number(t, s->clock.valid ? "time_ns" : "time_ticks", (int64_t)ns);
+		json_number(s, s->clock.valid ? "time_ns" : "time_ticks", (int64_t)ns);
 }
 
 void
@@ -123,12 +133,12 @@ script_json_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_
 	if (!g)
 		return;
 	json_head(s, x, lane);
-	json_string(t, "kind", ht_gap_kind_name(g->kind));
-	json_number(t, "stream", g->stream);
-	json_number(t, "offset", (int64_t)g->offset);
-	json_number(t, "bytes", (int64_t)g->bytes);
-	json_hex(t, "ip", g->ip);
-	json_string(t, "why", g->why ? g->why : "");
+	json_string(s, "kind", ht_gap_kind_name(g->kind));
+	json_number(s, "stream", g->stream);
+	json_number(s, "offset", (int64_t)g->offset);
+	json_number(s, "bytes", (int64_t)g->bytes);
+	json_hex(s, "ip", g->ip);
+	json_string(s, "why", g->why ? g->why : "");
 	ht_text_put(t, "}\n", 2);
 }
 
@@ -140,18 +150,18 @@ script_json_sample(struct ht_script *s, const struct ht_sample *x, const struct 
 
 	json_head(s, x, lane);
 	if (f & HT_FIELD_PERIOD)
-		json_number(t, "period", x->period);
+		json_number(s, "period", x->period);
 	if (f & HT_FIELD_FLAGS)
-		json_flags(t, x->flags);
+		json_flags(s, x->flags);
 	if (f & HT_FIELD_IP)
 		json_place(s, lane, space, 0, x->ip);
 	if (f & HT_FIELD_ADDR && (x->kind == HT_SAMPLE_BRANCH || (x->addr && !s->config.branch_addr)))
 		json_place(s, lane, space, 1, x->addr);
 	if (f & HT_FIELD_INSNLEN)
-		json_number(t, "insnlen", x->size);
+		json_number(s, "insnlen", x->size);
 	if (f & HT_FIELD_INSN && x->ip)
-		json_bytes(t, lane, x);
+		json_bytes(s, lane, x);
 	if (f & HT_FIELD_DISASM && x->ip)
-		json_string(t, "disasm", place_text(s->places, lane->view, x->ip));
+		json_string(s, "disasm", place_text(s->places, lane->view, x->ip));
 	ht_text_put(t, "}\n", 2);
 }

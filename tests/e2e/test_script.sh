@@ -135,3 +135,38 @@ P
 if [ -c /dev/full ]; then
 	raw --itrace=b -F ip >/dev/full && fail "disk full" "exit status 0" || grep -q 'No space left' "$tmp/err" && pass "disk full" || fail "disk full" "$(cat "$tmp/err")"
 fi
+
+# -- on a recording: the choice of threads and times, and JSON by the megabyte
+if ! "$hwtrace" list | grep -q '^qemu *yes'; then
+	skip "script on a recording" "the software trace unit is not usable here"
+	exit 0
+fi
+"$hwtrace" record --backend qemu -q -o "$tmp/data" -- "$programs/threads" >/dev/null 2>&1
+rec() { "$hwtrace" script -i "$tmp/data" "$@" 2>"$tmp/err"; }
+rec --itrace=b -F tid,time,ip,addr --ns >"$tmp/all"
+tid=$(awk '{print $1}' "$tmp/all" | sort -u | sed -n 3p)
+rec --itrace=b -F tid,time,ip,addr --ns --tid "$tid" >"$tmp/got"
+awk -v t="$tid" '$1 == t' "$tmp/all" >"$tmp/want"
+same "--tid" "$tmp/want" "$tmp/got"
+pid=$(rec --itrace=b -F pid | head -n 1 | tr -d ' ')
+rec --itrace=b -F tid,time,ip,addr --ns --pid "$pid" >"$tmp/got"
+same "--pid" "$tmp/all" "$tmp/got"
+rec --itrace=b -F tid,time,ip,addr --ns --comm threads >"$tmp/got"
+same "--comm" "$tmp/all" "$tmp/got"
+rec --itrace=b -F ip --comm nobody >"$tmp/got"
+[ -s "$tmp/got" ] && fail "--comm of nobody" "it has lines" || pass "--comm of nobody"
+from=$(sed -n '2000p' "$tmp/all" | awk '{print $2}' | tr -d :)
+to=$(sed -n '9000p' "$tmp/all" | awk '{print $2}' | tr -d :)
+rec --itrace=b -F tid,time,ip,addr --ns --time "$from,$to" >"$tmp/got"
+awk -v a="$from" -v b="$to" '{ t = $2; sub(":", "", t); if (t "" >= a "" && t "" <= b "") print }' "$tmp/all" >"$tmp/want"
+same "--time" "$tmp/want" "$tmp/got"
+rec --itrace=b --json >"$tmp/json"
+python3 - "$tmp/json" "$tmp/all" <<'P' && pass "JSON by the megabyte" || fail "JSON by the megabyte"
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+text = [line.split() for line in open(sys.argv[2])]
+assert len(rows) == len(text) > 10000
+for r, t in zip(rows, text):
+    assert (r["tid"], int(r["ip"], 16), int(r["addr"], 16)) == (int(t[0]), int(t[2], 16), int(t[4], 16)), (r, t)
+    assert "%d.%09d:" % divmod(r["time_ns"], 10**9) == t[1], (r, t)
+P

@@ -130,7 +130,7 @@ decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64
 	int n, status = EXIT_OK;
 
 	if (ht_decoder_new(r->in->session, stream, &config, &d, &diag) < 0)
-		return tool_fail(&diag);
+		return input_decode_failed(r->in, &diag);
 	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0) {
 		for (int i = 0; i < n; i++) {
 			const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;

@@ -121,6 +121,29 @@ input_close(struct input *in)
 	in->container = NULL;
 }
 
+static const char *
+source_name(enum ht_trace_source source)
+{
+	switch (source) {
+	case HT_SOURCE_INTEL_PT: return "Intel PT";
+	case HT_SOURCE_INTEL_BTS: return "Intel BTS";
+	case HT_SOURCE_CORESIGHT: return "CoreSight";
+	case HT_SOURCE_ARM_SPE: return "Arm SPE";
+	case HT_SOURCE_BRANCH_STACK: return "branch stacks";
+	default: return "of an unknown source";
+	}
+}
+
+int
+input_decode_failed(const struct input *in, const struct ht_diag *diag)
+{
+	if (diag->error == HT_EUNSUPPORTED)
+		return tool_error("%s: its trace is %s; %s%s does not decode that", in->path,
+		                  source_name(in->info->source), in->engine ? "engine " : "this version of hwtrace",
+		                  in->engine ? in->engine : "");
+	return tool_fail(diag);
+}
+
 const char *
 input_operand(const struct command *cmd, int argc, char **argv, int first, int *status)
 {

@@ -60,6 +60,8 @@ int input_open(struct input *in, const struct input_opts *opts, const char *oper
 /* As input_open(), without a session: nothing will be decoded. */
 int input_open_container(struct input *in, const struct input_opts *opts, const char *operand);
 void input_close(struct input *in);
+/* A decoder could not be made: says why, names the capture; returns EXIT_ERROR. */
+int input_decode_failed(const struct input *in, const struct ht_diag *diag);
 
 /* Takes at most one operand, argv[first]; NULL and *status = EXIT_USAGE when there are more. */
 const char *input_operand(const struct command *cmd, int argc, char **argv, int first, int *status);

@@ -168,7 +168,7 @@ start(struct job *j)
 	    ht_script_new(j->in.session, &script, &j->text, &j->script) < 0)
 		return tool_error("out of memory");
 	if (ht_merge_new(j->in.session, &merge, &j->merge, &diag) < 0)
-		return tool_fail(&diag);
+		return input_decode_failed(&j->in, &diag);
 	if (j->in.info->clock.valid) {
 		j->from = j->from ? ht_clock_ns_to_tsc(&j->in.info->clock, j->from) : 0;
 		j->to = j->to != UINT64_MAX ? ht_clock_ns_to_tsc(&j->in.info->clock, j->to) : j->to;
