@@ -190,12 +190,11 @@ give_gap(struct ht_drain *d, struct slot_note *n, uint64_t bytes)
 		                                 bytes));
 }
 
-/* Give out what is there and make room.  Returns 1 when something moved. */
+/* Give out what lies before `head` and make room.  Returns 1 when something moved. */
 static int
-drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, uint64_t least)
+drain_to(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, uint64_t head, uint64_t least)
 {
 	uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire);
 	uint64_t size = head - tail;
 
 	if (size && size <= d->h->ring_size && size >= least) {
@@ -216,6 +215,27 @@ drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, ui
 		futex(&slot->tail_seq, FUTEX_WAKE, INT32_MAX, NULL);
 	}
 	return size != 0;
+}
+
+static int
+drain_ring(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, uint64_t least)
+{
+	return drain_to(d, n, slot, atomic_load_explicit(&slot->head, memory_order_acquire), least);
+}
+
+/*
+ * The last bytes of a thread that lives on.  While its packet generation is off
+ * (it is in a system call), whole packets may lie beyond head: struct ht_shm_live.
+ */
+static void
+drain_rest(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
+{
+	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), tnt = slot->live.tnt;
+	uint64_t beyond = ((tnt >> 48) - head) & 0xffff;
+
+	if (!(tnt & HT_LIVE_BITS) && beyond <= HT_SHM_SLACK)
+		head += beyond;
+	drain_to(d, n, slot, head, 1);
 }
 
 /*
@@ -406,7 +426,7 @@ ht_drain_finish(struct ht_drain *d)
 		else if (is_overwritten(d))
 			drain_overwritten(d, n, slot);
 		else
-			drain_ring(d, n, slot, 1);
+			drain_rest(d, n, slot);
 	}
 	drain_sideband(d);
 }

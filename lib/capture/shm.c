@@ -15,6 +15,7 @@
 #define RING_MAX         (1ull << 30)
 #define SIDEBAND_DEFAULT (1u << 20)
 #define PSB_DEFAULT      (16u << 10)
+#define PSB_MIN          512u         /* a PSB+ alone takes some 40 bytes */
 #define SLOTS_MAX        1024u        /* threads at one time */
 #define TOTAL_MAX        (16ull << 30) /* of address space; memory is used as it is touched */
 #define HEAD_SIZE        ((sizeof(struct ht_shm_header) + HT_SHM_PAGE - 1) / HT_SHM_PAGE * HT_SHM_PAGE)
@@ -38,6 +39,8 @@ fill_header(struct ht_shm_header *h, const struct ht_shm_config *config, uint64_
 	/* What is left of an overwritten ring must hold several PSBs. */
 	if ((config->flags & HT_SHM_F_OVERWRITE) && psb > ring / 8)
 		psb = ring / 8;
+	if (psb < PSB_MIN)
+		psb = PSB_MIN;
 	h->version = HT_SHM_VERSION;
 	h->flags = config->flags;
 	h->total_size = total;

@@ -60,6 +60,10 @@ rec sh -c 'echo "$0|$1|$2|$#|$FOO"' 'a b' '' 'c$' >out.txt 2>/dev/null
 FOO=bar rec sh -c 'echo "$0|$1|$2|$#|$FOO"' 'a b' '' 'c$' >got.txt 2>/dev/null
 echo 'a b||c$|2|bar' >want.txt
 same arguments-environment want.txt got.txt
+# No descriptor of ours, none of the program's is missing.
+sh -c 'cd /proc/self/fd && echo *' >want.txt 2>/dev/null
+rec sh -c 'cd /proc/self/fd && echo *' >got.txt 2>/dev/null
+same descriptors want.txt got.txt
 rec -- sh -c 'exit 3' 2>/dev/null
 [ $? -eq 3 ] && pass dashes || fail dashes
 

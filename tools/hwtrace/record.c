@@ -95,6 +95,19 @@ closing_line(const struct ht_capture_result *r, const char *output)
 	        (unsigned long long)r->trace_bytes, (unsigned long long)r->lost_bytes, output);
 }
 
+/* The command line as it was typed, for the file. */
+static char **
+typed(int argc, char **argv)
+{
+	char **all = calloc((size_t)argc + 2, sizeof(*all));
+
+	if (all) {
+		all[0] = (char *)"hwtrace";
+		memcpy(all + 1, argv, (size_t)argc * sizeof(*all));
+	}
+	return all;
+}
+
 static int run(int argc, char **argv);
 
 const struct command command_record = {
@@ -119,15 +132,17 @@ static int
 run(int argc, char **argv)
 {
 	struct record_opts o = { .output = "perf.data" };
+	char **cmdline = typed(argc, argv);
 	int first = opts_parse(&command_record, argc, argv, &o);
 	struct ht_capture_result result;
 	struct ht_diag diag = { 0 };
-	struct ht_capture_config config = { .size = sizeof(config), .note = note, .cmdline = argv };
+	struct ht_capture_config config = { .size = sizeof(config), .note = note, .cmdline = cmdline };
+	int rc;
 
-	if (first < 0)
+	if (first < 0 || check_opts(&o, argc - first)) {
+		free(cmdline);
 		return first == -2 ? EXIT_OK : EXIT_RECORD;
-	if (check_opts(&o, argc - first))
-		return EXIT_RECORD;
+	}
 	config.backend = o.backend;
 	config.output = o.output;
 	config.argv = o.pid ? NULL : argv + first;
@@ -138,7 +153,11 @@ run(int argc, char **argv)
 	config.psb_period = o.psb_period > UINT32_MAX ? UINT32_MAX : (uint32_t)o.psb_period;
 	config.modules = o.modules.at;
 	config.filters = o.filters.at;
-	if (ht_capture_run(&config, &result, &diag) < 0)
+	rc = ht_capture_run(&config, &result, &diag);
+	free(cmdline);
+	free(o.modules.at);
+	free(o.filters.at);
+	if (rc < 0)
 		return own_failure(&diag);
 	if (!o.quiet)
 		closing_line(&result, o.output);
