@@ -57,7 +57,7 @@ struct job {
 	struct script_opts   opts;
 	struct itrace        itrace;
 	struct id_list       tids, pids, cpus;
-	uint64_t             from, to;   /* ticks */
+	uint64_t             from, to;   /* ns; ticks where the capture has no clock */
 	uint32_t             fields;
 	struct input         in;
 	struct loss          loss;
@@ -169,22 +169,17 @@ start(struct job *j)
 		return tool_error("out of memory");
 	if (ht_merge_new(j->in.session, &merge, &j->merge, &diag) < 0)
 		return input_decode_failed(&j->in, &diag);
-	if (j->in.info->clock.valid) {
-		j->from = j->from ? ht_clock_ns_to_tsc(&j->in.info->clock, j->from) : 0;
-		j->to = j->to != UINT64_MAX ? ht_clock_ns_to_tsc(&j->in.info->clock, j->to) : j->to;
-	}
 	return EXIT_OK;
 }
 
 static int
-comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t tsc)
+comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t ns)
 {
 	const char *comm;
 
 	if (!j->opts.comms.n)
 		return 1;
-	comm = ht_session_comm(j->in.session, lane->tid,
-	                       j->in.info->clock.valid ? ht_clock_tsc_to_ns(&j->in.info->clock, tsc) : tsc);
+	comm = ht_session_comm(j->in.session, lane->tid, ns);
 	for (size_t i = 0; i < j->opts.comms.n; i++)
 		if (!strcmp(j->opts.comms.at[i], comm))
 			return 1;
@@ -195,10 +190,14 @@ comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t tsc)
 static void
 show_parts(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
 {
+	const struct ht_clock *clock = &j->in.info->clock;
+
 	for (int i = 0, k; i < n; i = k) {
+		uint64_t ns = clock->valid ? ht_clock_tsc_to_ns(clock, run[i].tsc) : run[i].tsc;
+
 		for (k = i + 1; k < n && run[k].tsc == run[i].tsc; k++)
 			;
-		if (run[i].tsc >= j->from && run[i].tsc <= j->to && comm_wanted(j, lane, run[i].tsc))
+		if (ns >= j->from && ns <= j->to && comm_wanted(j, lane, ns))
 			ht_script_show(j->script, run + i, k - i, lane);
 	}
 }
