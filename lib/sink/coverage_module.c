@@ -59,6 +59,18 @@ map_files(struct work *w)
 	return 0;
 }
 
+/* Lambdas and what the compiler adds are declared nowhere: their first line is where they are. */
+static void
+place_by_row(const struct work *w, struct ht_cov_function *like)
+{
+	const struct ht_line_row *row = ht_lines_find(w->lines, like->addr);
+
+	if (!row || !row->line)
+		return;
+	like->file = w->file_of[row->file];
+	like->line = row->line;
+}
+
 /* A function of a file that is left out is left out. */
 static int
 map_functions(struct work *w)
@@ -78,6 +90,8 @@ map_functions(struct work *w)
 		w->function_of[i] = HT_COV_NONE;
 		if (f->file != HT_LINE_NONE && like.file == HT_COV_NONE)
 			continue;
+		if (f->file == HT_LINE_NONE)
+			place_by_row(w, &like);
 		w->function_of[i] = cov_function(w->b, &like);
 		if (w->function_of[i] == HT_COV_NONE)
 			return -HT_ENOMEM;

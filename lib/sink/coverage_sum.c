@@ -111,8 +111,6 @@ sort_functions(struct cov_builder *b)
 		return -HT_ENOMEM;
 	for (size_t i = 0; i < b->branches.n; i++)
 		b->branches.at[i].function = place[b->branches.at[i].function];
-	for (size_t i = 0; i < b->recs.n; i++)
-		b->recs.at[i].function = place[b->recs.at[i].function];
 	rc = permute(b->functions.at, b->functions.n, sizeof(*b->functions.at), sorted);
 	free(sorted);
 	free(place);
@@ -379,7 +377,7 @@ cov_build_sum(struct cov_builder *b)
 {
 	uint32_t *place;
 
-	if (sort_files(b) < 0 || sort_functions(b) < 0)
+	if (sort_files(b) < 0)
 		return -HT_ENOMEM;
 	reduce_copies(b);
 	if (build_lines(b) < 0)
@@ -389,6 +387,8 @@ cov_build_sum(struct cov_builder *b)
 		return -HT_ENOMEM;
 	drop_empty_files(b, place);
 	free(place);
+	if (sort_functions(b) < 0) /* by files that are left */
+		return -HT_ENOMEM;
 	merge_branches(b);
 	tally_branches(b);
 	tally_functions(b);

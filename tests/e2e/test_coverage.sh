@@ -182,6 +182,15 @@ put="[f for f in r['functions'] if f['name'] == 'put'][0]"
 is "an inlined function is found in its copies" "hit 2 2" "$(field "$tmp/fast.json" "$put['state'], $put['copies'], $put['inlined']" | tr -d "(),'")"
 check "a line in an inlined function" grep -qx "DA:5,1" "$tmp/fast.info"
 
+# -- a program of many files: hwtrace itself
+cov --json "$tmp/self.json" --lcov "$tmp/self.info" -o "$tmp/report" -- "$hwtrace" list >/dev/null 2>"$tmp/err"
+is "a large program" 0 $?
+check "lcov and JSON say the same of a large program" python3 tests/tools/check_lcov.py "$tmp/self.json" "$tmp/self.info"
+check "and of a small one" python3 tests/tools/check_lcov.py "$tmp/json" "$tmp/info"
+check "lcov reads it" lcov --rc lcov_branch_coverage=1 --summary "$tmp/self.info"
+check "genhtml makes its report" genhtml --branch-coverage -q -o "$tmp/html-self" "$tmp/self.info"
+is "genhtml warns of nothing there" "" "$(cat "$tmp/.check")"
+
 # -- dlopen
 printf '%s\n' 'int plug(int x)' '{' '	if (x > 1)' '		return 7;' '	return 0;' '}' >"$tmp/plug.c"
 printf '%s\n' 'int idle(void)' '{' '	return 1;' '}' >"$tmp/idle.c"

@@ -22,8 +22,12 @@ import sys
 def gcov_lines(path):
     out = {}
     for row in open(path):
-        count, line = (x.strip() for x in row.split(":", 2)[:2])
-        if count == "-" or line == "0":
+        parts = row.split(":", 2)
+        if len(parts) < 3 or not parts[1].strip().isdigit():
+            continue
+        count, line = parts[0].strip(), parts[1].strip()
+        # Of a template the sum comes first, then each of its instances.
+        if count == "-" or line == "0" or int(line) in out:
             continue
         count = count.rstrip("*")
         out[int(line)] = 0 if count in ("#####", "=====") else int(count)
