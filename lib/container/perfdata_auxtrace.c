@@ -13,6 +13,7 @@
 
 #include "container/perfdata_impl.h"
 
+#define LAYOUTS_MAX 64 /* attributes of a pipe stand in front; a file that mixes them costs no more */
 #define OFFSET_MAX (1ull << 62) /* a stream offset above this is damage */
 
 struct aux {
@@ -45,6 +46,7 @@ struct cut {
 
 struct index {
 	struct ht_container *c;
+	unsigned layouts; /* how often the layouts were made */
 	struct { struct aux *at; size_t n, cap; } aux;
 	struct { struct queue *at; size_t n, cap; } queues;
 	struct { struct piece *at; size_t n, cap; } pieces;
@@ -57,7 +59,8 @@ struct index {
 static uint32_t *
 queue_slot(struct index *x, uint32_t idx)
 {
-	uint32_t mask = (uint32_t)x->hash.n - 1, i = (idx * 2654435761u) & mask;
+	/* the high half: indexes that are far apart by a power of two must not meet */
+	uint32_t mask = (uint32_t)x->hash.n - 1, i = (uint32_t)(idx * 0x9e3779b97f4a7c15ull >> 32) & mask;
 
 	while (x->hash.at[i] && x->queues.at[x->hash.at[i] - 1].idx != idx)
 		i = (i + 1) & mask;
@@ -271,7 +274,7 @@ merge_keys(struct index *x, const struct key *aux, const struct key *queues, siz
 		while (qi < n_queues && queues[qi].who < who)
 			qi++;
 		if (qi == n_queues || queues[qi].who != who) {
-			if (!a->size || missing == who)
+			if (!a->size || missing == who || a->flags & PERF_AUX_FLAG_OVERWRITE)
 				continue;
 			if (add_lost_queue(x, a, per_cpu) < 0)
 				return -HT_ENOMEM;
@@ -479,10 +482,10 @@ read_source(struct ht_container *c)
 static void
 read_time_conv(struct ht_container *c, const struct ht_perf_raw *raw)
 {
-	if (raw->size < 8 + 48 || c->info.clock.valid || !ht_le(raw->at + 16, 4))
+	if (raw->size < 32 || c->info.clock.valid || !ht_le(raw->at + 16, 4))
 		return;
 	c->info.clock = (struct ht_clock){
-		.valid = raw->at[48] != 0,
+		.valid = raw->size < 56 || raw->at[48] != 0, /* old ones state no capability */
 		.shift = (uint16_t)(ht_le(raw->at + 8, 8) & 63),
 		.mult = (uint32_t)ht_le(raw->at + 16, 8),
 		.zero = ht_le(raw->at + 24, 8),
@@ -495,6 +498,7 @@ read_time_conv(struct ht_container *c, const struct ht_perf_raw *raw)
 static int
 pipe_record(struct ht_container *c, const struct ht_perf_raw *raw)
 {
+	struct ht_perfdata *p = c->state;
 	uint32_t size;
 
 	switch (raw->type) {
@@ -504,10 +508,8 @@ pipe_record(struct ht_container *c, const struct ht_perf_raw *raw)
 		size = (uint32_t)ht_le(raw->at + 12, 4);
 		if (size < PERF_ATTR_SIZE_VER0 || size > raw->size - 8)
 			size = PERF_ATTR_SIZE_VER0;
-		if (ht_perfdata_attr(c, raw->at + 8, size, raw->at + 8 + size, raw->size - 8 - size) < 0)
-			return -HT_ENOMEM;
-		ht_perfdata_layouts(c);
-		return 0;
+		p->unsorted = 1;
+		return ht_perfdata_attr(c, raw->at + 8, size, raw->at + 8 + size, raw->size - 8 - size);
 	case HT_PERF_HEADER_FEATURE:
 		if (raw->size > 16 && raw->mapped && ht_le(raw->at + 8, 8) < HT_PERF_FEAT_COUNT)
 			ht_perfdata_feature(c, (unsigned)ht_le(raw->at + 8, 8), raw->at + 16, raw->size - 16);
@@ -526,6 +528,8 @@ index_record(struct index *x, const struct ht_perf_raw *raw)
 
 	switch (raw->type) {
 	case PERF_RECORD_AUX:
+		if (p->unsorted && x->layouts++ < LAYOUTS_MAX)
+			ht_perfdata_layouts(x->c);
 		return add_aux(x, raw);
 	case HT_PERF_AUXTRACE:
 		return add_auxtrace(x, raw);
@@ -546,12 +550,13 @@ index_record(struct index *x, const struct ht_perf_raw *raw)
 int
 ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 {
+	struct ht_perfdata *p = c->state;
 	struct index x = { .c = c };
 	struct ht_perf_walk walk;
 	struct ht_perf_raw raw;
 	int rc, err = 0;
 
-	ht_perf_walk_init(&walk, c->state);
+	ht_perf_walk_init(&walk, p);
 	/* A damaged record is no reason to refuse what came before it; next() reports it. */
 	while (!err && (rc = ht_perf_walk_next(c, &walk, &raw, NULL)) != 0)
 		if (rc > 0)
@@ -561,6 +566,8 @@ ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 		c->info.truncated_at = walk.cut_at;
 	}
 	ht_perf_walk_fini(&walk);
+	if (p->unsorted)
+		ht_perfdata_layouts(c);
 	read_source(c);
 	if (!err)
 		err = match_aux(&x);

@@ -54,6 +54,7 @@ ht_perfdata_layouts(struct ht_container *c)
 {
 	struct ht_perfdata *p = c->state;
 
+	p->unsorted = 0;
 	p->uniform = 1;
 	for (size_t i = 1; i < p->events.n; i++)
 		if (p->events.at[i].attr.sample_type != p->events.at[0].attr.sample_type ||

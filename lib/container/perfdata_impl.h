@@ -64,6 +64,7 @@ struct ht_perfdata {
 	struct { struct ht_perf_event *at; size_t n, cap; } events;
 	struct { struct ht_perf_id *at; size_t n, cap; } ids; /* sorted */
 	int    uniform;              /* all events have the same layout */
+	int    unsorted;             /* attributes came that ht_perfdata_layouts() has not seen */
 	struct { struct ht_perf_build_id *at; size_t n, cap; } build_ids; /* sorted by path */
 	char  *cmdline;              /* joined, owned */
 	uint64_t comp_mmap_len;      /* HEADER_COMPRESSED: output of one compressed record at most */

@@ -528,6 +528,58 @@ test_software_mark(void **state)
 	close_one(&b, &o);
 }
 
+/* The clock of a capture without AUXTRACE_INFO, as old and new perf write it. */
+static void
+test_time_conv(void **state)
+{
+	(void)state;
+	for (int cap = -1; cap < 2; cap++) {
+		struct pb b;
+		struct pb_open o;
+		const struct ht_clock *k;
+
+		pb_begin(&b, one, 1);
+		pb_record(&b, 79, 0);
+		pb_u64(&b, 31);
+		pb_u64(&b, 581029125);
+		pb_u64(&b, 77);
+		if (cap >= 0) {
+			pb_u64(&b, 0);
+			pb_u64(&b, 0);
+			pb_u64(&b, (uint64_t)cap);
+		}
+		pb_end(&b, 0, NULL);
+		pb_finish(&b);
+		pb_open(&o, b.at, b.n);
+		k = &ht_container_info(o.c)->clock;
+		assert_int_equal(k->valid, cap != 0);
+		assert_int_equal(k->shift, 31);
+		assert_int_equal(k->mult, 581029125);
+		assert_int_equal(k->zero, 77);
+		close_one(&b, &o);
+	}
+}
+
+/* ns = zero + ticks * mult / 2^shift; a stamp never comes back later than its tick. */
+static void
+test_clock(void **state)
+{
+	const struct ht_clock k = { 1, 31, 581029125, 18444502336406842448ull };
+	const uint64_t ticks[] = { 0, 1, 3, 1000, 0x7fffffff, 0x80000000, 0x123456789abc, 0xffffffffffffff };
+
+	(void)state;
+	assert_true(ht_clock_tsc_to_ns(&(struct ht_clock){ 1, 10, 512, 7 }, 1000) == 507);
+	assert_true(ht_clock_ns_to_tsc(&(struct ht_clock){ 1, 10, 512, 7 }, 507) == 1000);
+	assert_true(ht_clock_ns_to_tsc(&(struct ht_clock){ 0 }, 507) == 0);
+	for (unsigned i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+		uint64_t ns = ht_clock_tsc_to_ns(&k, ticks[i]), back = ht_clock_ns_to_tsc(&k, ns);
+
+		/* as a product of 128 bits gives it */
+		assert_true(ns == k.zero + (uint64_t)((unsigned __int128)ticks[i] * k.mult >> k.shift));
+		assert_true(back <= ticks[i] && ticks[i] - back < 5);
+	}
+}
+
 static void
 test_cmdline(void **state)
 {
@@ -703,6 +755,8 @@ main(void)
 		cmocka_unit_test(test_layout_by_id),
 		cmocka_unit_test(test_info_file_and_pipe),
 		cmocka_unit_test(test_software_mark),
+		cmocka_unit_test(test_time_conv),
+		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_cmdline),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_bad_records),

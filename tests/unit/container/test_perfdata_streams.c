@@ -262,6 +262,7 @@ test_snapshot(void **state)
 	for (int i = 0; i < 9; i++)
 		aux(&b, 101, 0, (uint64_t)i * 4096, 4096, PERF_AUX_FLAG_OVERWRITE);
 	pb_auxtrace(&b, 0, 101, NONE, 4096, bytes, 8);
+	aux(&b, 102, 0, 0, 4096, PERF_AUX_FLAG_OVERWRITE); /* no snapshot was taken of this one */
 	finish(&b, &o, 1);
 	s = ht_container_stream(o.c, 0);
 	assert_int_equal(s->n_chunks, 1);
@@ -307,7 +308,7 @@ test_many_streams(void **state)
 	begin(&b);
 	for (uint32_t round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 1000; i++)
-			pb_auxtrace(&b, i * 4194301u, 5000 + i, NONE, round * 4, bytes + i % 60, 4);
+			pb_auxtrace(&b, i << 22, 5000 + i, NONE, round * 4, bytes + i % 60, 4);
 	finish(&b, &o, 1000);
 	for (uint32_t i = 0; i < 1000; i++) {
 		const struct ht_stream *s = ht_container_stream(o.c, i);
