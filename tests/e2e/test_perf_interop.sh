@@ -82,3 +82,28 @@ fi
 perf report --header-only -i "$data" >"$tmp/header.txt" 2>&1
 check header-names-software grep -q '^# cpudesc : software trace unit (qemu): branches exact, times emulated' "$tmp/header.txt"
 check header-cmdline grep -q '^# cmdline : .*record .*forkexec' "$tmp/header.txt"
+
+# -- what perf itself records here: zstd-compressed, and through a pipe -----------
+# same_counts NAME FILE: records by kind as perf counts them; $2 may be read from a pipe
+same_counts() {
+	perf report -D -i "$2" 2>/dev/null | grep -oE 'PERF_RECORD_(MMAP2?|COMM|EXIT|FORK|SAMPLE)\b' |
+	    sed 's/MMAP2/MMAP/' | sort | uniq -c | awk '{ print tolower(substr($2, 13)), $1 }' >"$tmp/want.txt"
+	"$hwtrace" info --json -i - <"$2" 2>"$tmp/err.txt" | python3 -c 'import json, sys
+i = json.load(sys.stdin)
+assert not i["truncated"] and not i["damaged_records"]
+print("\n".join("%s %d" % kv for kv in sorted(i["records"].items()) if kv[0] != "other"))' >"$tmp/got.txt" 2>>"$tmp/err.txt"
+	if grep -q '^sample' "$tmp/want.txt"; then
+		same "$1" "$tmp/want.txt" "$tmp/got.txt"
+	else
+		fail "$1" "perf lists nothing of $2"
+	fi
+}
+work='for i in 1 2 3 4 5; do ls -R /usr/lib/python3 >/dev/null 2>&1; done'
+if perf record -q -z -F 2000 -e cpu-clock:u -o "$tmp/z.data" -- sh -c "$work" >"$tmp/out.txt" 2>&1 &&
+    perf record -q -F 2000 -e cpu-clock:u -o - -- sh -c "$work" >"$tmp/pipe.data" 2>/dev/null; then
+	check compressed-is-compressed sh -c "perf report --header-only -i '$tmp/z.data' 2>/dev/null | grep -q 'compressed : Zstd'"
+	same_counts compressed-by-perf "$tmp/z.data"
+	same_counts pipe-of-perf "$tmp/pipe.data"
+else
+	skip perf-records "perf may not record here: $(head -n 1 "$tmp/out.txt")"
+fi
