@@ -18,7 +18,6 @@ static struct ht_block *table[1u << TABLE_BITS];
 static uint64_t handlers[HANDLERS_MAX];
 static unsigned n_handlers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t generation;
 
 static unsigned
 slot_of(uint64_t addr)
@@ -153,7 +152,7 @@ find_or_add(const struct ht_block *want)
 	for (b = *head; b; b = b->next)
 		if (b->start == want->start && b->end == want->end && b->target == want->target &&
 		    b->last == want->last && b->kind == want->kind && b->n == want->n &&
-		    b->hash == want->hash)
+		    b->hash == want->hash && !((b->slow ^ want->slow) & HT_BLOCK_OUTSIDE))
 			return b;
 	b = aligned_alloc(64, sizeof(*b));
 	if (!b)
@@ -191,14 +190,8 @@ ht_block_translate(const struct qemu_plugin_tb *tb)
 	b = find_or_add(&want);
 	if (b && size) {
 		ht_sideband_code(want.start, code, size);
-		b->generation = ++generation;
+		b->generation = ht_sideband_generation();
 	}
 	pthread_mutex_unlock(&lock);
 	return b;
-}
-
-uint32_t
-ht_code_generation(void)
-{
-	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 }

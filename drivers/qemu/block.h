@@ -36,7 +36,7 @@ struct ht_block {
 
 	uint64_t end;     /* behind the last instruction */
 	uint64_t last;    /* the last instruction */
-	uint32_t generation; /* of HT_BLOCK_CODE: when its bytes were last told */
+	uint32_t generation; /* of HT_BLOCK_CODE: ht_sideband_generation() when its bytes were last told */
 	uint32_t hash;       /* of the bytes, for HT_BLOCK_CODE */
 	struct ht_block *next; /* in the table */
 };
@@ -52,9 +52,6 @@ int ht_block_is_handler(uint64_t addr);
 
 /* Would `addr` follow `b` when `b` runs to its end? Unknown for indirect branches: those say yes. */
 int ht_block_leads_to(const struct ht_block *b, uint64_t addr);
-
-/* Counts the records of code bytes: a TSC packet must come between one and the first run of its block. */
-uint32_t ht_code_generation(void);
 
 /* In the child of a fork: other threads, and the locks they held, are gone. */
 void ht_block_after_fork(void);

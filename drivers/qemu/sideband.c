@@ -19,6 +19,7 @@
 
 struct ht_shm_header *ht_shm;
 static char shm_path[256];
+static _Atomic uint32_t generation;
 
 long
 ht_futex_wait(void *word, uint32_t value, unsigned ms)
@@ -148,7 +149,15 @@ ht_sideband_write(struct ht_sb_record *r, const void *text, uint32_t text_size)
 	lock_sideband(tid);
 	put_record(r, text, text_size);
 	unlock_sideband();
+	if (r->type == HT_SB_MMAP || r->type == HT_SB_CODE)
+		atomic_fetch_add(&generation, 1);
 	ht_doorbell_ring();
+}
+
+uint32_t
+ht_sideband_generation(void)
+{
+	return atomic_load(&generation);
 }
 
 void

@@ -17,6 +17,11 @@ const char *ht_sideband_path(void);
 
 /* Write a record; size, tsc, pid and tid are filled in. */
 void ht_sideband_write(struct ht_sb_record *record, const void *text, uint32_t text_size);
+/*
+ * Counts what was told of mappings and code.  A stream has a TSC packet between
+ * such a record and the first run of what it tells of.
+ */
+uint32_t ht_sideband_generation(void);
 void ht_sideband_code(uint64_t addr, const uint8_t *bytes, uint32_t size);
 void ht_sideband_map(const struct ht_map *map);
 void ht_sideband_unmap(uint64_t start, uint64_t end);

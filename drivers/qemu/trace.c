@@ -214,7 +214,7 @@ put_ip(struct ht_thread *t, enum ht_pt_ip_op op, uint64_t ip)
 static void
 put_tsc(struct ht_thread *t)
 {
-	t->generation = ht_code_generation();
+	t->generation = ht_sideband_generation();
 	t->hole = ht_pt_tsc(t->hole, ht_tsc_now());
 }
 
@@ -420,8 +420,8 @@ needs_time(const struct ht_thread *t, const struct ht_block *b)
 }
 
 /*
- * On at block `b`.  The TSC packet behind is what sideband of the system call
- * before is told from.  Decoders need not keep their call stack over this.
+ * On at block `b`, in a time after all that was told, for decoders that take
+ * the time of the packet before or behind.  They need not keep their call stack.
  */
 static void
 turn_on(struct ht_thread *t, const struct ht_block *b)
@@ -429,7 +429,7 @@ turn_on(struct ht_thread *t, const struct ht_block *b)
 	flush(t);
 	if (offset(t) >= t->psb_due)
 		put_psb(t, 0, 0);
-	if (needs_time(t, b))
+	if (t->generation != ht_sideband_generation())
 		put_tsc(t);
 	put_ip(t, HT_PT_PGE, b->start);
 	put_tsc(t);

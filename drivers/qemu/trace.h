@@ -22,7 +22,7 @@ struct ht_thread {
 	const struct ht_block *prev; /* the block entered last */
 	struct ht_shm_live *live;
 	uint64_t last_ip;
-	uint32_t generation; /* of code that a TSC packet of this stream stands behind */
+	uint32_t generation; /* of the sideband at the last TSC packet */
 	uint8_t  retc, cyc;
 	uint8_t  depth, top;  /* of calls[]: entries, index of the next free one */
 	uint64_t calls[HT_CALL_DEPTH];
