@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/utsname.h>
 
 #include "base/vec.h"
 #include "session/module.h"
@@ -189,6 +190,17 @@ module_take(struct ht_module *m, struct ht_file *f)
 	return 1;
 }
 
+/* Was the capture made on this machine, under the kernel that runs now? */
+static int
+same_system(const struct ht_module *m)
+{
+	const struct ht_capture_info *info = ht_container_info(m->session->container);
+	struct utsname u;
+
+	return uname(&u) == 0 && info->hostname && info->os_release &&
+	       !strcmp(u.nodename, info->hostname) && !strcmp(u.release, info->os_release);
+}
+
 /* The vdso is the kernel's: this process has the one of this kernel. */
 static void
 module_find_vdso(struct ht_module *m)
@@ -199,7 +211,7 @@ module_find_vdso(struct ht_module *m)
 	uint64_t size;
 
 	m->info.state = HT_MODULE_MEMORY;
-	if (!image || !m->recorded_size)
+	if (!image || (!m->recorded_size && !same_system(m)))
 		return;
 	memcpy(&eh, image, sizeof(eh));
 	size = eh.e_shoff + (uint64_t)eh.e_shnum * eh.e_shentsize;

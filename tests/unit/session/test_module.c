@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -235,6 +237,45 @@ memory_by_name(void **state)
 	}
 }
 
+/* The kernel's own code, which no file holds: this process has it, if it is the same kernel. */
+static void
+vdso_of_this_kernel(void **state)
+{
+	struct fixture *x = *state;
+	const uint8_t *own = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	struct ht_module *m;
+	struct utsname u;
+	uint8_t bytes[64];
+
+	if (!own)
+		skip();
+	assert_int_equal(uname(&u), 0);
+	x->fake.container.info.hostname = u.nodename;
+	x->fake.container.info.os_release = "0.0.0-other";
+	m = go(x, "[vdso]", NULL, 0, NULL, 0);
+	assert_int_equal(ht_module_info(m)->state, HT_MODULE_MEMORY);
+	ht_view_free(x->v);
+	ht_session_close(x->s);
+	x->fake.n = 0;
+	x->fake.container.info.os_release = u.release;
+	m = go(x, "[vdso]", NULL, 0, NULL, 0);
+	assert_int_equal(ht_module_info(m)->state, HT_MODULE_FOUND);
+	assert_int_equal(ht_view_read(x->v, AT, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_memory_equal(bytes, own, sizeof(bytes));
+}
+
+static void
+vdso_of_another_kernel(void **state)
+{
+	struct fixture *x = *state;
+	struct ht_module *m = go(x, "[vdso]", x->id, x->id_size, NULL, 0);
+
+	if (!getauxval(AT_SYSINFO_EHDR))
+		skip();
+	assert_int_equal(ht_module_info(m)->state, HT_MODULE_MISSING);
+	assert_non_null(strstr(ht_module_info(m)->why, "kernel"));
+}
+
 static void
 devices_are_not_opened(void **state)
 {
@@ -392,6 +433,8 @@ main(void)
 		T(symfs_comes_first),
 		T(wrong_file_in_symfs),
 		T(memory_by_name),
+		T(vdso_of_this_kernel),
+		T(vdso_of_another_kernel),
 		T(devices_are_not_opened),
 		T(one_module_for_one_file),
 		T(vaddr_and_offset),
