@@ -25,7 +25,7 @@ libipt_can(enum ht_trace_source source)
 static int
 read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
 {
-	struct libipt *s = context;
+	struct ht_libipt *s = context;
 	size_t n;
 
 	(void)asid;
@@ -37,7 +37,7 @@ read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip, vo
 }
 
 uint64_t
-libipt_peek(struct libipt *s)
+ht_libipt_peek(struct ht_libipt *s)
 {
 	struct pt_insn insn;
 
@@ -55,9 +55,9 @@ libipt_peek(struct libipt *s)
  * Returns the time of the change that brings it, UINT64_MAX when none does.
  */
 static uint64_t
-look_ahead(struct libipt *s, uint64_t ip)
+look_ahead(struct ht_libipt *s, uint64_t ip)
 {
-	uint64_t bound = libipt_clock_bound(s), next = ht_view_next_change(s->d->view);
+	uint64_t bound = ht_libipt_clock_bound(s), next = ht_view_next_change(s->d->view);
 	uint8_t byte;
 
 	if (next > bound || next == UINT64_MAX)
@@ -84,7 +84,7 @@ look_ahead(struct libipt *s, uint64_t ip)
 /* -- segments and synchronisation ---------------------------------------- */
 
 static void
-configure(const struct libipt *s, struct pt_config *config)
+configure(const struct ht_libipt *s, struct pt_config *config)
 {
 	const struct ht_cpu_info *cpu = &s->d->info->cpu;
 
@@ -103,7 +103,7 @@ configure(const struct libipt *s, struct pt_config *config)
 }
 
 static void
-segment_close(struct libipt *s)
+segment_close(struct ht_libipt *s)
 {
 	pt_insn_free_decoder(s->dec);
 	s->dec = NULL;
@@ -111,7 +111,7 @@ segment_close(struct libipt *s)
 }
 
 static void
-gap_lost(struct libipt *s)
+gap_lost(struct ht_libipt *s)
 {
 	struct ht_gap gap = {
 		.kind = HT_GAP_AUX_LOST, .offset = s->seg.offset - s->seg.lost, .bytes = s->seg.lost,
@@ -119,12 +119,12 @@ gap_lost(struct libipt *s)
 		.why = "trace data was lost before it reached the file",
 	};
 
-	libipt_gap(s, &gap);
+	ht_libipt_gap(s, &gap);
 }
 
 /* 1, or 0 at the end of the stream. */
 static int
-segment_open(struct libipt *s)
+segment_open(struct ht_libipt *s)
 {
 	struct pt_config config;
 	int r = ht_pt_segment_next(&s->seg, s->d->stream, &s->chunk);
@@ -139,7 +139,7 @@ segment_open(struct libipt *s)
 		return 1;
 	configure(s, &config);
 	s->dec = pt_insn_alloc_decoder(&config);
-	if (!s->dec || libipt_clock_start(s) < 0 ||
+	if (!s->dec || ht_libipt_clock_start(s) < 0 ||
 	    pt_image_set_callback(pt_insn_get_image(s->dec), read_code, s) < 0) {
 		s->error = -HT_ENOMEM;
 		return 0;
@@ -157,7 +157,7 @@ all_zero(const uint8_t *p, size_t n)
 
 /* A gap from `from` to the next PSB at or after `search`, or to the end. */
 static void
-resync(struct libipt *s, struct ht_gap *gap, size_t from, size_t search)
+resync(struct ht_libipt *s, struct ht_gap *gap, size_t from, size_t search)
 {
 	size_t psb = ht_pt_find_psb(s->seg.data, s->seg.size, search);
 
@@ -169,21 +169,21 @@ resync(struct libipt *s, struct ht_gap *gap, size_t from, size_t search)
 	gap->ns_from = s->clock.ns;
 	/* Padding in front of the first PSB is no loss. */
 	if (gap->kind != HT_GAP_SYNC || !all_zero(s->seg.data + from, psb - from))
-		libipt_gap(s, gap);
+		ht_libipt_gap(s, gap);
 	if (psb == s->seg.size) {
 		segment_close(s);
 		return;
 	}
 	s->psb = psb;
 	s->status = pt_insn_sync_set(s->dec, psb);
-	libipt_clock_sync(s, psb);
+	ht_libipt_clock_sync(s, psb);
 	s->synced = 1;
 	if (s->d->n_gaps && s->clock.ns > gap->ns_from)
 		s->d->gaps[s->d->n_gaps - 1].ns_to = s->clock.ns;
 }
 
 static void
-first_sync(struct libipt *s)
+first_sync(struct ht_libipt *s)
 {
 	struct ht_gap gap = { .kind = HT_GAP_SYNC,
 	                      .why = "there is no synchronisation point (PSB) in front of it" };
@@ -205,30 +205,30 @@ gap_kind(int status)
 
 /* libipt cannot go on; `ip` is where code was missing, if it was. */
 static void
-failed(struct libipt *s, int status, int no_code, uint64_t ip)
+failed(struct ht_libipt *s, int status, int no_code, uint64_t ip)
 {
 	struct ht_gap gap = { .kind = (uint8_t)gap_kind(status), .why = pt_errstr(pt_errcode(status)) };
 	size_t flow;
 
-	libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
 	if (no_code) {
-		libipt_branch_to(s, ip);
+		ht_libipt_branch_to(s, ip);
 		gap.kind = (uint8_t)ht_view_why(s->d->view, ip, &gap.why);
 		s->last_ip = ip;
 	}
-	libipt_branch_lost(s, 0);
+	ht_libipt_branch_lost(s, 0);
 	/*
 	 * libipt may have read ahead over a PSB.  No flow was taken behind it yet, so
 	 * that is where to go on; but never twice at the same one.
 	 */
-	libipt_clock_position(s);
+	ht_libipt_clock_position(s);
 	flow = (size_t)s->clock.flow;
 	resync(s, &gap, flow, flow > s->psb ? flow : s->psb + 1);
 }
 
 /* The segment's trace is used up. */
 static void
-segment_end(struct libipt *s)
+segment_end(struct ht_libipt *s)
 {
 	size_t cut = s->clock.marks.cut;
 	struct ht_gap gap = {
@@ -236,17 +236,17 @@ segment_end(struct libipt *s)
 		.ip = s->last_ip, .ns_from = s->clock.ns, .why = "the trace ends inside a packet",
 	};
 
-	libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
 	if (s->status >= 0 && s->branch.valid)
-		libipt_branch_to(s, libipt_peek(s));
-	libipt_branch_lost(s, 0);
+		ht_libipt_branch_to(s, ht_libipt_peek(s));
+	ht_libipt_branch_lost(s, 0);
 	if (cut < s->seg.size)
-		libipt_gap(s, &gap);
+		ht_libipt_gap(s, &gap);
 	segment_close(s);
 }
 
 static void
-stream_end(struct libipt *s)
+stream_end(struct ht_libipt *s)
 {
 	struct ht_gap gap = { .kind = HT_GAP_CUT, .offset = s->seg.offset + s->seg.size,
 	                      .ip = s->last_ip, .ns_from = s->clock.ns,
@@ -254,13 +254,13 @@ stream_end(struct libipt *s)
 
 	s->finished = 1;
 	if (s->d->info->truncated && !s->error)
-		libipt_gap(s, &gap);
+		ht_libipt_gap(s, &gap);
 }
 
 /* -- stepping ------------------------------------------------------------ */
 
 static void
-step_event(struct libipt *s)
+step_event(struct ht_libipt *s)
 {
 	const enum pt_event_type none = (enum pt_event_type)INT32_MAX;
 	struct pt_event ev = { .type = none };
@@ -269,15 +269,15 @@ step_event(struct libipt *s)
 	/* What follows an event may be in error; the event itself was taken all the same. */
 	s->status = status;
 	if (ev.type != none) {
-		libipt_event(s, &ev);
-		libipt_clock_event(s, &ev);
+		ht_libipt_event(s, &ev);
+		ht_libipt_clock_event(s, &ev);
 	} else if (status >= 0) {
 		failed(s, -pte_internal, 0, 0);
 	}
 }
 
 static void
-step_insn(struct libipt *s)
+step_insn(struct ht_libipt *s)
 {
 	struct pt_insn insn;
 	uint64_t ns;
@@ -289,7 +289,7 @@ step_insn(struct libipt *s)
 		status = pt_insn_next(s->dec, &insn, sizeof(insn));
 		if (insn.iclass == ptic_error)
 			break;
-		libipt_insn(s, &insn);
+		ht_libipt_insn(s, &insn);
 	} while (status == 0 && !s->branch.valid);
 	if (insn.iclass == ptic_error) {
 		if (status == -pte_nomap && s->missed && (ns = look_ahead(s, insn.ip)) != UINT64_MAX) {
@@ -304,7 +304,7 @@ step_insn(struct libipt *s)
 		return;
 	}
 	if (s->branch.valid)
-		libipt_clock_branch(s, insn.iclass == ptic_cond_jump || insn.iclass == ptic_return);
+		ht_libipt_clock_branch(s, insn.iclass == ptic_cond_jump || insn.iclass == ptic_return);
 	s->status = status;
 	if (status < 0) {
 		if (pt_errcode(status) == pte_eos)
@@ -316,17 +316,17 @@ step_insn(struct libipt *s)
 
 /* Nothing of the old view is left to hand out; 0 when the batch must end for that. */
 static int
-leave_view(struct libipt *s)
+leave_view(struct ht_libipt *s)
 {
 	if (s->dec && s->synced && s->branch.valid)
-		libipt_branch_to(s, libipt_peek(s));
-	libipt_block_end(s, HT_INSN_OTHER);
+		ht_libipt_branch_to(s, ht_libipt_peek(s));
+	ht_libipt_block_end(s, HT_INSN_OTHER);
 	return s->n == 0;
 }
 
 /* Per-CPU streams: go to the thread that runs by now; 0 when the batch must end before. */
 static int
-follow_thread(struct libipt *s, uint64_t now)
+follow_thread(struct ht_libipt *s, uint64_t now)
 {
 	const struct ht_switch *sw = NULL;
 	size_t i = s->next_switch;
@@ -347,13 +347,13 @@ follow_thread(struct libipt *s, uint64_t now)
 	s->scout_ns = 0;
 	if (ht_view_switch(s->d->view, sw->pid, now) < 0)
 		s->error = -HT_ENOMEM;
-	libipt_switch(s, sw);
+	ht_libipt_switch(s, sw);
 	return 1;
 }
 
 /* Bring the view to the time that the code ahead ran at; 0 when the batch must end before. */
 static int
-follow_view(struct libipt *s)
+follow_view(struct ht_libipt *s)
 {
 	uint64_t to = s->clock.valid && s->d->info->clock.valid ? s->clock.ns : 0;
 	uint64_t next;
@@ -377,7 +377,7 @@ follow_view(struct libipt *s)
 }
 
 static void
-step(struct libipt *s)
+step(struct ht_libipt *s)
 {
 	if (!s->dec) {
 		if (!segment_open(s))
@@ -401,7 +401,7 @@ step(struct libipt *s)
 static int
 libipt_next(struct ht_decoder *d, struct ht_event *ev, int n)
 {
-	struct libipt *s = d->state;
+	struct ht_libipt *s = d->state;
 
 	s->out = ev;
 	s->n = 0;
@@ -420,7 +420,7 @@ libipt_next(struct ht_decoder *d, struct ht_event *ev, int n)
 static int
 libipt_open(struct ht_decoder *d, struct ht_diag *diag)
 {
-	struct libipt *s = calloc(1, sizeof(*s));
+	struct ht_libipt *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
@@ -434,7 +434,7 @@ libipt_open(struct ht_decoder *d, struct ht_diag *diag)
 static void
 libipt_close(struct ht_decoder *d)
 {
-	struct libipt *s = d->state;
+	struct ht_libipt *s = d->state;
 
 	segment_close(s);
 	ht_pt_segment_free(&s->seg);

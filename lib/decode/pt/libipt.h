@@ -37,7 +37,7 @@ struct clock {
 	int      dirty;     /* changed since the last TIME event */
 };
 
-struct libipt {
+struct ht_libipt {
 	struct ht_decoder      *d;
 	struct pt_insn_decoder *dec;    /* of the segment at hand, NULL between two */
 	struct ht_pt_segment    seg;
@@ -71,37 +71,37 @@ struct libipt {
 /* -- libipt_clock.c ------------------------------------------------------ */
 
 /* A segment begins. 0 or -HT_ENOMEM. */
-int libipt_clock_start(struct libipt *s);
+int ht_libipt_clock_start(struct ht_libipt *s);
 /* See how far libipt has read. */
-void libipt_clock_position(struct libipt *s);
+void ht_libipt_clock_position(struct ht_libipt *s);
 /* libipt synchronised at `offset`. */
-void libipt_clock_sync(struct libipt *s, uint64_t offset);
+void ht_libipt_clock_sync(struct ht_libipt *s, uint64_t offset);
 /* An instruction that takes trace was walked. */
-void libipt_clock_branch(struct libipt *s, int one_outcome);
+void ht_libipt_clock_branch(struct ht_libipt *s, int one_outcome);
 /* An event was taken. */
-void libipt_clock_event(struct libipt *s, const struct pt_event *ev);
+void ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev);
 /* 1 when the time now stands in a PSB+. */
-int libipt_clock_by_psb(const struct libipt *s);
+int libipt_clock_by_psb(const struct ht_libipt *s);
 /* Time of the next TSC packet: the code walked now ran before it. UINT64_MAX = none. */
-uint64_t libipt_clock_bound(const struct libipt *s);
+uint64_t ht_libipt_clock_bound(const struct ht_libipt *s);
 
 /* -- libipt_out.c -------------------------------------------------------- */
 
-void libipt_insn(struct libipt *s, const struct pt_insn *insn);
-void libipt_event(struct libipt *s, const struct pt_event *ev);
+void ht_libipt_insn(struct ht_libipt *s, const struct pt_insn *insn);
+void ht_libipt_event(struct ht_libipt *s, const struct pt_event *ev);
 /* Close the block at hand, if any. */
-void libipt_block_end(struct libipt *s, uint8_t insn);
+void ht_libipt_block_end(struct ht_libipt *s, uint8_t insn);
 /* The branch waiting for its target went to `target`. */
-void libipt_branch_to(struct libipt *s, uint64_t target);
+void ht_libipt_branch_to(struct ht_libipt *s, uint64_t target);
 /* The same when it will never be known where it went. */
-void libipt_branch_lost(struct libipt *s, uint8_t flags);
+void ht_libipt_branch_lost(struct ht_libipt *s, uint8_t flags);
 /* The stream belongs to another thread from here on. */
-void libipt_switch(struct libipt *s, const struct ht_switch *sw);
-void libipt_gap(struct libipt *s, const struct ht_gap *gap);
+void ht_libipt_switch(struct ht_libipt *s, const struct ht_switch *sw);
+void ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap);
 
 /* -- libipt.c ------------------------------------------------------------ */
 
 /* The address of the instruction that comes next; 0 when libipt has none. */
-uint64_t libipt_peek(struct libipt *s);
+uint64_t ht_libipt_peek(struct ht_libipt *s);
 
 #endif

@@ -15,7 +15,7 @@
 #define NEAR_MARKS 4 /* a time that libipt told comes from one of so many around the next mark */
 
 static void
-clock_set(struct libipt *s, uint64_t tsc)
+clock_set(struct ht_libipt *s, uint64_t tsc)
 {
 	struct clock *c = &s->clock;
 	uint64_t ns;
@@ -34,7 +34,7 @@ clock_set(struct libipt *s, uint64_t tsc)
 
 /* What libipt itself says; it knows of MTC and CYC. */
 static void
-clock_ask(struct libipt *s)
+clock_ask(struct ht_libipt *s)
 {
 	uint64_t tsc;
 
@@ -44,7 +44,7 @@ clock_ask(struct libipt *s)
 
 /* Marks up to and with number `i` hold. */
 static void
-clock_take(struct libipt *s, size_t i)
+clock_take(struct ht_libipt *s, size_t i)
 {
 	struct clock *c = &s->clock;
 
@@ -56,7 +56,7 @@ clock_take(struct libipt *s, size_t i)
 }
 
 static int
-packet_at(const struct libipt *s, uint64_t offset, struct ht_pt_packet *p)
+packet_at(const struct ht_libipt *s, uint64_t offset, struct ht_pt_packet *p)
 {
 	unsigned block = 0;
 
@@ -65,7 +65,7 @@ packet_at(const struct libipt *s, uint64_t offset, struct ht_pt_packet *p)
 }
 
 void
-libipt_clock_position(struct libipt *s)
+ht_libipt_clock_position(struct ht_libipt *s)
 {
 	struct clock *c = &s->clock;
 	struct ht_pt_packet p;
@@ -81,7 +81,7 @@ libipt_clock_position(struct libipt *s)
 
 /* The marks between the flow packet that was used up and the next one. */
 static void
-clock_take_behind(struct libipt *s, uint64_t flow)
+clock_take_behind(struct ht_libipt *s, uint64_t flow)
 {
 	struct clock *c = &s->clock;
 	size_t i = c->next_mark;
@@ -93,7 +93,7 @@ clock_take_behind(struct libipt *s, uint64_t flow)
 }
 
 int
-libipt_clock_start(struct libipt *s)
+ht_libipt_clock_start(struct ht_libipt *s)
 {
 	struct clock *c = &s->clock;
 	int r = ht_pt_marks_read(&c->marks, &s->seg);
@@ -108,7 +108,7 @@ libipt_clock_start(struct libipt *s)
 }
 
 void
-libipt_clock_sync(struct libipt *s, uint64_t offset)
+ht_libipt_clock_sync(struct ht_libipt *s, uint64_t offset)
 {
 	struct clock *c = &s->clock;
 	size_t i = c->next_mark;
@@ -116,7 +116,7 @@ libipt_clock_sync(struct libipt *s, uint64_t offset)
 	c->bits = 0;
 	c->flow = offset;
 	c->pos = offset;
-	libipt_clock_position(s);
+	ht_libipt_clock_position(s);
 	while (i < c->marks.n && c->marks.at[i].offset < offset)
 		i++;
 	/* TSC packets of this PSB+: the flow packet before them lies before it. */
@@ -129,7 +129,7 @@ libipt_clock_sync(struct libipt *s, uint64_t offset)
 }
 
 static unsigned
-outcomes_at(const struct libipt *s, uint64_t offset)
+outcomes_at(const struct ht_libipt *s, uint64_t offset)
 {
 	struct ht_pt_packet p;
 
@@ -139,12 +139,12 @@ outcomes_at(const struct libipt *s, uint64_t offset)
 }
 
 void
-libipt_clock_branch(struct libipt *s, int one_outcome)
+ht_libipt_clock_branch(struct ht_libipt *s, int one_outcome)
 {
 	struct clock *c = &s->clock;
 	uint64_t pos = c->pos;
 
-	libipt_clock_position(s);
+	ht_libipt_clock_position(s);
 	if (c->pos != pos) {
 		c->bits = outcomes_at(s, c->flow);
 		clock_ask(s);
@@ -156,12 +156,12 @@ libipt_clock_branch(struct libipt *s, int one_outcome)
 }
 
 void
-libipt_clock_event(struct libipt *s, const struct pt_event *ev)
+ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev)
 {
 	struct clock *c = &s->clock;
 	size_t i, last = SIZE_MAX;
 
-	libipt_clock_position(s);
+	ht_libipt_clock_position(s);
 	if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
 		clock_set(s, ev->tsc);
 	if (ev->type != ptev_enabled)
@@ -176,7 +176,7 @@ libipt_clock_event(struct libipt *s, const struct pt_event *ev)
 }
 
 uint64_t
-libipt_clock_bound(const struct libipt *s)
+ht_libipt_clock_bound(const struct ht_libipt *s)
 {
 	const struct clock *c = &s->clock;
 
@@ -188,7 +188,7 @@ libipt_clock_bound(const struct libipt *s)
 }
 
 int
-libipt_clock_by_psb(const struct libipt *s)
+libipt_clock_by_psb(const struct ht_libipt *s)
 {
 	const struct clock *c = &s->clock;
 	size_t i = c->next_mark > NEAR_MARKS ? c->next_mark - NEAR_MARKS : 0;

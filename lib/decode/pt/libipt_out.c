@@ -2,7 +2,7 @@
 #include "decode/pt/libipt.h"
 
 static struct ht_event *
-emit(struct libipt *s, uint8_t kind, uint64_t a, uint64_t b, uint32_t n)
+emit(struct ht_libipt *s, uint8_t kind, uint64_t a, uint64_t b, uint32_t n)
 {
 	struct ht_event *e = &s->out[s->n++];
 
@@ -61,7 +61,7 @@ insn_class(const struct pt_insn *insn)
 }
 
 void
-libipt_block_end(struct libipt *s, uint8_t insn)
+ht_libipt_block_end(struct ht_libipt *s, uint8_t insn)
 {
 	struct open_block *b = &s->block;
 	struct ht_event *e;
@@ -77,7 +77,7 @@ libipt_block_end(struct libipt *s, uint8_t insn)
 }
 
 static void
-branch_emit(struct libipt *s, uint64_t target, uint8_t flags)
+branch_emit(struct ht_libipt *s, uint64_t target, uint8_t flags)
 {
 	struct ht_event *e;
 
@@ -91,7 +91,7 @@ branch_emit(struct libipt *s, uint64_t target, uint8_t flags)
 }
 
 void
-libipt_branch_to(struct libipt *s, uint64_t target)
+ht_libipt_branch_to(struct ht_libipt *s, uint64_t target)
 {
 	/* A conditional jump to the next instruction goes there either way. */
 	int taken = s->branch.insn != HT_INSN_COND || target != s->branch.next;
@@ -101,7 +101,7 @@ libipt_branch_to(struct libipt *s, uint64_t target)
 }
 
 void
-libipt_branch_lost(struct libipt *s, uint8_t flags)
+ht_libipt_branch_lost(struct ht_libipt *s, uint8_t flags)
 {
 	if (!s->branch.valid)
 		return;
@@ -114,7 +114,7 @@ libipt_branch_lost(struct libipt *s, uint8_t flags)
 
 /* What is held back until a branch has its target. */
 static void
-emit_held(struct libipt *s)
+emit_held(struct ht_libipt *s)
 {
 	if (s->clock.dirty) {
 		s->clock.dirty = 0;
@@ -130,12 +130,12 @@ emit_held(struct libipt *s)
 }
 
 void
-libipt_insn(struct libipt *s, const struct pt_insn *insn)
+ht_libipt_insn(struct ht_libipt *s, const struct pt_insn *insn)
 {
 	struct open_block *b = &s->block;
 	uint8_t class = insn->iclass == ptic_other ? HT_INSN_OTHER : insn_class(insn);
 
-	libipt_branch_to(s, insn->ip);
+	ht_libipt_branch_to(s, insn->ip);
 	if (!b->n) {
 		emit_held(s);
 		b->first = insn->ip;
@@ -146,11 +146,11 @@ libipt_insn(struct libipt *s, const struct pt_insn *insn)
 	s->d->stats.instructions++;
 	if (class == HT_INSN_OTHER) {
 		if (b->n == UINT32_MAX)
-			libipt_block_end(s, HT_INSN_OTHER);
+			ht_libipt_block_end(s, HT_INSN_OTHER);
 		return;
 	}
 	s->d->stats.branches++;
-	libipt_block_end(s, class);
+	ht_libipt_block_end(s, class);
 	s->branch = (struct pending){ 1, insn->ip, insn->ip + insn->size, class, insn->size };
 }
 
@@ -158,27 +158,27 @@ libipt_insn(struct libipt *s, const struct pt_insn *insn)
 
 /* Control stands at `ip`: no block is open, no branch waits. */
 static void
-settle(struct libipt *s, uint64_t ip)
+settle(struct ht_libipt *s, uint64_t ip)
 {
-	libipt_block_end(s, HT_INSN_OTHER);
-	libipt_branch_to(s, ip);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_branch_to(s, ip);
 	emit_held(s);
 }
 
 static void
-other(struct libipt *s, uint8_t kind, uint64_t a, uint64_t b, uint32_t n, uint8_t flags)
+other(struct ht_libipt *s, uint8_t kind, uint64_t a, uint64_t b, uint32_t n, uint8_t flags)
 {
 	if (s->d->want & HT_DECODE_OTHER)
 		emit(s, kind, a, b, n)->flags = flags;
 }
 
 static void
-event_disabled(struct libipt *s, const struct pt_event *ev)
+event_disabled(struct ht_libipt *s, const struct pt_event *ev)
 {
 	uint64_t from = s->branch.valid ? s->branch.from : s->last_ip;
 	uint64_t to = ev->ip_suppressed ? 0 : ev->variant.disabled.ip;
 
-	libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
 	/* The trace goes off with a branch that is taken: out of what is traced. */
 	if (s->branch.valid)
 		branch_emit(s, to, HT_BR_TAKEN | HT_BR_TRACE_OFF);
@@ -187,7 +187,7 @@ event_disabled(struct libipt *s, const struct pt_event *ev)
 }
 
 static void
-event_async_disabled(struct libipt *s, const struct pt_event *ev)
+event_async_disabled(struct ht_libipt *s, const struct pt_event *ev)
 {
 	uint64_t at = ev->variant.async_disabled.at;
 
@@ -196,7 +196,7 @@ event_async_disabled(struct libipt *s, const struct pt_event *ev)
 }
 
 static void
-event_overflow(struct libipt *s, const struct pt_event *ev)
+event_overflow(struct ht_libipt *s, const struct pt_event *ev)
 {
 	uint64_t ns = s->clock.ns;
 	struct ht_gap gap = {
@@ -204,18 +204,18 @@ event_overflow(struct libipt *s, const struct pt_event *ev)
 		.ns_from = ns, .why = "the trace unit's buffer overflowed and it dropped packets",
 	};
 
-	libipt_block_end(s, HT_INSN_OTHER);
-	libipt_branch_lost(s, 0);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_branch_lost(s, 0);
 	if (ev->has_tsc && s->d->info->clock.valid)
 		gap.ns_to = ht_clock_tsc_to_ns(&s->d->info->clock, ev->tsc);
-	libipt_gap(s, &gap);
+	ht_libipt_gap(s, &gap);
 	emit_held(s);
 	if (!ev->ip_suppressed)
 		other(s, HT_EV_ENABLE, 0, ev->variant.overflow.ip, 0, 0);
 }
 
 static void
-event_mode(struct libipt *s, const struct pt_event *ev)
+event_mode(struct ht_libipt *s, const struct pt_event *ev)
 {
 	static const unsigned bits[] = { [ptem_16bit] = 16, [ptem_32bit] = 32, [ptem_64bit] = 64 };
 	unsigned mode = ev->variant.exec_mode.mode <= ptem_64bit ? bits[ev->variant.exec_mode.mode] : 0;
@@ -223,42 +223,42 @@ event_mode(struct libipt *s, const struct pt_event *ev)
 	if (mode == s->mode)
 		return;
 	s->mode = mode;
-	settle(s, libipt_peek(s));
+	settle(s, ht_libipt_peek(s));
 	other(s, HT_EV_MODE, 0, 0, mode, 0);
 }
 
 static void
-event_cbr(struct libipt *s, const struct pt_event *ev)
+event_cbr(struct ht_libipt *s, const struct pt_event *ev)
 {
 	if (ev->variant.cbr.ratio == s->cbr || !(s->d->want & HT_DECODE_TIME))
 		return;
 	s->cbr = ev->variant.cbr.ratio;
-	settle(s, libipt_peek(s));
+	settle(s, ht_libipt_peek(s));
 	emit(s, HT_EV_CBR, 0, 0, s->cbr);
 }
 
 static void
-event_ptwrite(struct libipt *s, const struct pt_event *ev)
+event_ptwrite(struct ht_libipt *s, const struct pt_event *ev)
 {
-	settle(s, libipt_peek(s));
+	settle(s, ht_libipt_peek(s));
 	other(s, HT_EV_PTWRITE, ev->variant.ptwrite.payload,
 	      ev->ip_suppressed ? s->last_ip : ev->variant.ptwrite.ip, 0, 0);
 }
 
 static void
-set_context(struct libipt *s, uint64_t cr3, uint64_t vmcs)
+set_context(struct ht_libipt *s, uint64_t cr3, uint64_t vmcs)
 {
 	if (cr3 == s->cr3 && vmcs == s->vmcs)
 		return;
 	s->cr3 = cr3;
 	s->vmcs = vmcs;
 	/* Such an event comes before its instruction is passed: a branch there is still open. */
-	libipt_block_end(s, HT_INSN_OTHER);
+	ht_libipt_block_end(s, HT_INSN_OTHER);
 	s->context_dirty = 1;
 }
 
 void
-libipt_event(struct libipt *s, const struct pt_event *ev)
+ht_libipt_event(struct ht_libipt *s, const struct pt_event *ev)
 {
 	switch (ev->type) {
 	case ptev_enabled:
@@ -298,7 +298,7 @@ libipt_event(struct libipt *s, const struct pt_event *ev)
 	case ptev_tsx:
 		if (ev->status_update && !ev->variant.tsx.speculative)
 			return;
-		settle(s, libipt_peek(s));
+		settle(s, ht_libipt_peek(s));
 		other(s, HT_EV_TX, 0, 0, ev->variant.tsx.speculative | ev->variant.tsx.aborted << 1, 0);
 		return;
 	case ptev_cbr:
@@ -314,13 +314,13 @@ libipt_event(struct libipt *s, const struct pt_event *ev)
 }
 
 void
-libipt_switch(struct libipt *s, const struct ht_switch *sw)
+ht_libipt_switch(struct ht_libipt *s, const struct ht_switch *sw)
 {
 	emit(s, HT_EV_SWITCH, (uint64_t)(int64_t)sw->pid, (uint64_t)(int64_t)sw->tid, 0);
 }
 
 void
-libipt_gap(struct libipt *s, const struct ht_gap *gap)
+ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap)
 {
 	int i = ht_decoder_add_gap(s->d, gap);
 
