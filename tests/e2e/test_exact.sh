@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# From the program to `hwtrace script`: what is printed is what QEMU's own log of
+# the same run says was executed, instruction by instruction, by every engine,
+# and nothing was lost.
+. tests/lib.sh
+
+truth=$PWD/$BUILD/tests/tools/truth
+engines=${ENGINES:-"native libipt"}
+
+# sequence ENGINE TID: addresses of one thread, one a line
+sequence() {
+	"$hwtrace" script -i "$tmp/t.data" --engine "$1" --itrace=i1i --tid "$2" -F ip 2>"$tmp/err.$1" |
+		sed 's/^ *//'
+}
+
+# record_with_log NAME ...: into t.data, with QEMU's log of each thread in log.TID
+record_with_log() {
+	_n=$1
+	shift
+	rm -f "$tmp"/log.* "$tmp"/t.data*
+	QEMU_LOG=tid,nochain,exec,in_asm QEMU_STRACE=1 QEMU_LOG_FILENAME=$tmp/log.%d \
+		"$hwtrace" record -o "$tmp/t.data" "$@" >"$tmp/out" 2>"$tmp/record.err"
+	grep -q ' 0 bytes lost' "$tmp/record.err" || { fail "$_n" "$(cat "$tmp/record.err")"; return 1; }
+	_logs=
+	for _l in "$tmp"/log.*; do _logs="$_logs -i $_l"; done
+}
+
+# exact NAME [RECORD OPTION...] -- PROGRAM ARG...
+exact() {
+	_name=$1
+	shift
+	_opts=
+	while [ "$1" != -- ]; do _opts="$_opts $1"; shift; done
+	record_with_log "$_name" $_opts "$@" || return
+	for _e in $engines; do
+		_bad=
+		_n=0
+		for _l in "$tmp"/log.*; do
+			_tid=${_l##*.}
+			"$truth" $_logs <"$_l" | sed 's/^0x//' >"$tmp/truth"
+			# An exec starts the log of its thread anew: the trace has more in front.
+			sequence "$_e" "$_tid" | if [ "$tails" ]; then tail -n "$(wc -l <"$tmp/truth")"; else cat; fi >"$tmp/ips"
+			[ -s "$tmp/truth" ] && cmp -s "$tmp/truth" "$tmp/ips" ||
+				_bad="$_bad thread $_tid: truth $(wc -l <"$tmp/truth"), decoded $(wc -l <"$tmp/ips"), $(cmp "$tmp/truth" "$tmp/ips" 2>&1)"
+			tail -n 1 "$tmp/err.$_e" | grep -q '^lost: nothing' || _bad="$_bad thread $_tid: $(tail -n 1 "$tmp/err.$_e")"
+			_n=$((_n + $(wc -l <"$tmp/truth")))
+		done
+		[ -z "$_bad" ] && pass "$_name, $_e: $_n instructions" || fail "$_name, $_e" "$_bad"
+	done
+}
+
+# family NAME PROGRAM ARG...: QEMU logs a forked child into its parent's log until it
+# executes something, so the logs are compared as one: every instruction as often, and
+# the parent's in order among them.  Where both write the same block one behind the other
+# the log reads as if one had begun it twice: such a run is made again, at most twice.
+family() {
+	_name=$1
+	shift
+	_tries=0
+	while :; do
+		record_with_log "$_name" -- "$@" || return
+		for _l in "$tmp"/log.*; do "$truth" $_logs <"$_l"; done | sed 's/^0x//' | sort >"$tmp/truth"
+		_first=$(ls "$tmp"/log.* | sed 's/.*log\.//' | sort -n | head -n 1)
+		"$truth" $_logs <"$tmp/log.$_first" | sed 's/^0x//' >"$tmp/truth.first"
+		_ok=
+		_bad=
+		for _e in $engines; do
+			"$hwtrace" script -i "$tmp/t.data" --engine "$_e" --itrace=i1i -F ip 2>"$tmp/err.$_e" |
+				sed 's/^ *//' | sort >"$tmp/ips"
+			sequence "$_e" "$_first" >"$tmp/ips.first"
+			if ! [ -s "$tmp/truth" ] || ! cmp -s "$tmp/truth" "$tmp/ips"; then
+				_bad="$_bad $_e: truth $(wc -l <"$tmp/truth"), decoded $(wc -l <"$tmp/ips");"
+			elif diff "$tmp/truth.first" "$tmp/ips.first" | grep -q '^>'; then
+				_bad="$_bad $_e: the parent's instructions are not in the log's order;"
+			elif ! tail -n 1 "$tmp/err.$_e" | grep -q '^lost: nothing'; then
+				_bad="$_bad $_e: $(tail -n 1 "$tmp/err.$_e");"
+			fi
+		done
+		_tries=$((_tries + 1))
+		[ -n "$_bad" ] && [ "$_tries" -lt 3 ] || break
+	done
+	[ -z "$_bad" ] && pass "$_name, $engines: $(wc -l <"$tmp/truth") instructions" || fail "$_name" "$_bad"
+}
+
+tails=
+exact "hello" -- "$samples/hello"
+exact "static" -- "$programs/static"
+exact "words" --cyc -- "$samples/words"
+exact "state machine, returns not compressed" --no-return-compression -- "$samples/machine"
+exact "recursion, a PSB every 512 bytes" --psb-period 512 -- "$programs/recursion"
+exact "longjmp" -- "$programs/longjump"
+exact "alarms" -- "$programs/alarm"
+exact "string instructions" -- "$programs/string"
+exact "dlopen and dlclose" -- "$programs/dlopen" "$programs/module"
+exact "four threads" -- "$programs/threads"
+exact "abort" -- "$programs/abort" abort
+family "fork, exec and vfork" "$programs/forkexec"
+tails=1
+exact "a shell and its commands" -- sh -c '/bin/true; echo a | cat; exec /bin/ls /'
+tails=
+# One block an instruction, so that the log shows where in a block a fault came.
+QEMU_SINGLESTEP=1
+export QEMU_SINGLESTEP
+exact "unwinding" -- "$programs/unwind"
+exact "faults" -- "$programs/segv"
+exact "self-modifying code" -- "$programs/selfmod"
+exact "killed by a fault" -- "$programs/abort" segv
+unset QEMU_SINGLESTEP
