@@ -10,7 +10,8 @@
 #define SLOTS     (1u << 16)
 #define CHUNK     (1u << 20)
 #define CHUNK_MAX 32      /* all is forgotten when texts take more chunks */
-#define TEXT_MAX  4096u   /* of one place; longer names are cut */
+#define TEXT_MAX  32768u  /* of one text of a place: two names, each byte escaped */
+#define NAME_SHOWN 2000   /* longer names are cut */
 
 struct places {
 	struct ht_script_config config;
@@ -19,6 +20,7 @@ struct places {
 	unsigned                n_chunks;
 	size_t                  used;    /* of the last chunk */
 	char                    text[HT_DISASM_TEXT];
+	struct ht_text          scratch;
 	struct place            fallback;
 	struct place            slots[SLOTS];
 };
@@ -31,8 +33,8 @@ places_new(const struct ht_script_config *config)
 	if (!p)
 		return NULL;
 	p->config = *config;
-	if (ht_disasm_new(HT_ARCH_X86_64, &p->disasm) < 0) {
-		free(p);
+	if (ht_disasm_new(HT_ARCH_X86_64, &p->disasm) < 0 || ht_text_init(&p->scratch, -1) < 0) {
+		places_free(p);
 		return NULL;
 	}
 	return p;
@@ -54,6 +56,7 @@ places_free(struct places *p)
 		return;
 	forget(p);
 	ht_disasm_free(p->disasm);
+	ht_text_fini(&p->scratch);
 	free(p);
 }
 
@@ -61,7 +64,7 @@ places_free(struct places *p)
 static int
 make_room(struct places *p)
 {
-	if (p->n_chunks && CHUNK - p->used >= 2 * TEXT_MAX)
+	if (p->n_chunks && CHUNK - p->used >= 3 * TEXT_MAX)
 		return 0;
 	if (p->n_chunks == CHUNK_MAX)
 		forget(p);
@@ -119,14 +122,47 @@ describe(struct places *p, struct place *pl)
 	size_t n = 0;
 
 	if (p->config.fields & HT_FIELD_SYM) {
-		n += (size_t)snprintf(buf, sizeof(buf), " %.2000s", pl->sym ? pl->sym : "[unknown]");
+		n += (size_t)snprintf(buf, sizeof(buf), " %.*s", NAME_SHOWN, pl->sym ? pl->sym : "[unknown]");
 		if (p->config.fields & HT_FIELD_SYMOFF && pl->sym)
 			n += (size_t)snprintf(buf + n, sizeof(buf) - n, "+0x%llx", (unsigned long long)pl->offset);
 	}
 	if (p->config.fields & HT_FIELD_DSO)
-		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " (%.2000s)", pl->dso ? pl->dso : "[unknown]");
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " (%.*s)", NAME_SHOWN, pl->dso ? pl->dso : "[unknown]");
 	pl->text = keep(p, buf, n);
 	pl->text_len = (uint16_t)n;
+}
+
+static void
+json_name(struct ht_text *t, const char *prefix, const char *key, const char *name)
+{
+	char cut[NAME_SHOWN + 1];
+
+	snprintf(cut, sizeof(cut), ",\"%s%s\":", prefix, key);
+	ht_text_str(t, cut);
+	if (name) {
+		snprintf(cut, sizeof(cut), "%s", name);
+		ht_text_json(t, cut);
+	}
+}
+
+/* Members of a JSON object; *len gets the size. */
+static const char *
+describe_json(struct places *p, const struct place *pl, const char *prefix, uint16_t *len)
+{
+	struct ht_text *t = &p->scratch;
+
+	t->used = 0;
+	if (pl->sym) {
+		json_name(t, prefix, "sym", pl->sym);
+		if (p->config.fields & HT_FIELD_SYMOFF) {
+			json_name(t, prefix, "symoff", NULL);
+			ht_text_dec(t, pl->offset, 0, ' ');
+		}
+	}
+	if (pl->dso && p->config.fields & HT_FIELD_DSO)
+		json_name(t, prefix, "dso", pl->dso);
+	*len = (uint16_t)t->used;
+	return keep(p, t->at, t->used);
 }
 
 static struct place *
@@ -139,12 +175,17 @@ find(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr)
 		return pl;
 	if (make_room(p) < 0) {
 		pl = &p->fallback;
-		*pl = (struct place){ .addr = addr, .space = space, .text = "", .insn = "", .wanted = 1 };
+		*pl = (struct place){ .addr = addr, .space = space, .text = "", .target = "", .insn = "", .wanted = 1 };
 		return pl;
 	}
 	*pl = (struct place){ .addr = addr, .space = space };
 	resolve(p, view, pl);
-	describe(p, pl);
+	if (p->config.style == HT_SCRIPT_JSON) {
+		pl->text = describe_json(p, pl, "", &pl->text_len);
+		pl->target = describe_json(p, pl, "addr_", &pl->target_len);
+	} else {
+		describe(p, pl);
+	}
 	pl->wanted = (uint8_t)file_wanted(p, pl->dso);
 	return pl;
 }
@@ -159,7 +200,7 @@ const struct place *
 place_insn(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr, unsigned size)
 {
 	struct place *pl = find(p, view, space, addr);
-	char buf[TEXT_MAX], text[HT_DISASM_TEXT];
+	char buf[512], text[HT_DISASM_TEXT];
 	uint8_t bytes[HT_INSN_MAX];
 	size_t have, n = 0;
 	unsigned len;

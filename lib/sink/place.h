@@ -10,12 +10,14 @@
 
 struct place {
 	uint64_t    addr, space;
-	const char *text;      /* " sym+0x1 (dso)": what the fields ask for; life: until the next call */
+	/* What the fields ask for, ' sym+0x1 (dso)' or ',"sym":"sym","symoff":1,"dso":"dso"'; life: until the next call. */
+	const char *text;
+	const char *target;    /* JSON: the same for a target, ',"addr_sym":...' */
 	const char *insn;      /* text of insn and disasm fields */
 	const char *sym;       /* NULL = not known */
 	const char *dso;       /* path; NULL = not known */
 	uint64_t    offset;    /* from the symbol's start */
-	uint16_t    text_len, insn_len;
+	uint16_t    text_len, target_len, insn_len;
 	uint8_t     has_insn;
 	uint8_t     wanted;    /* passes the filter of files */
 };

@@ -144,17 +144,13 @@ make_prefix(struct ht_script *s, const struct ht_sample *x, const struct ht_lane
 	}
 	if (f & HT_FIELD_TIME)
 		put_time(t, ns, s->config.nanoseconds);
-	s->prefix.tsc = x->tsc;
-	s->prefix.tid = lane->tid;
-	s->prefix.stream = lane->stream;
-	s->prefix.valid = 1;
+	script_prefix_set(s, x, lane);
 }
 
 static inline void
 put_prefix(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
 {
-	if (!s->prefix.valid || s->prefix.tsc != x->tsc || s->prefix.stream != lane->stream ||
-	    s->prefix.tid != lane->tid)
+	if (!script_prefix_fits(s, x, lane))
 		make_prefix(s, x, lane);
 	ht_text_room(s->out, HT_TEXT_ROOM);
 	ht_text_put(s->out, s->prefix.text.at, s->prefix.text.used);

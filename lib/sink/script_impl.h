@@ -34,6 +34,24 @@ script_time(const struct ht_script *s, uint64_t tsc)
 	return s->clock.valid ? ht_clock_tsc_to_ns(&s->clock, tsc) : tsc;
 }
 
+/* Does what stands in s->prefix hold for `x` too? */
+static inline int
+script_prefix_fits(const struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
+{
+	return s->prefix.valid && s->prefix.tsc == x->tsc && s->prefix.stream == lane->stream &&
+	       s->prefix.tid == lane->tid && s->prefix.kind == x->kind;
+}
+
+static inline void
+script_prefix_set(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
+{
+	s->prefix.tsc = x->tsc;
+	s->prefix.tid = lane->tid;
+	s->prefix.stream = lane->stream;
+	s->prefix.kind = x->kind;
+	s->prefix.valid = 1;
+}
+
 void script_json_sample(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane,
                         uint64_t space);
 void script_json_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane);

@@ -53,7 +53,7 @@ json_string(struct ht_script *s, const char *key, const char *v)
 	ht_text_room(t, 256);
 }
 
-/* An address and what is known of it, keys "ip", "sym", "symoff", "dso" or "addr", "addr_sym", ... */
+/* An address and what is known of it: the members that place.c has written. */
 static void
 json_place(struct ht_script *s, const struct ht_lane *lane, uint64_t space, int target, uint64_t addr)
 {
@@ -63,24 +63,31 @@ json_place(struct ht_script *s, const struct ht_lane *lane, uint64_t space, int 
 	if (!(s->config.fields & (HT_FIELD_SYM | HT_FIELD_DSO)) || !addr)
 		return;
 	p = place_get(s->places, lane->view, space, addr);
-	if (s->config.fields & HT_FIELD_SYM && p->sym) {
-		json_string(s, target ? "addr_sym" : "sym", p->sym);
-		if (s->config.fields & HT_FIELD_SYMOFF)
-			json_number(s, target ? "addr_symoff" : "symoff", (int64_t)p->offset);
-	}
-	if (s->config.fields & HT_FIELD_DSO && p->dso)
-		json_string(s, target ? "addr_dso" : "dso", p->dso);
+	ht_text_room(s->out, HT_TEXT_ROOM);
+	if (target)
+		ht_text_put(s->out, p->target, p->target_len);
+	else
+		ht_text_put(s->out, p->text, p->text_len);
+	ht_text_room(s->out, 256);
 }
 
 static void
 json_flags(struct ht_script *s, unsigned flags)
 {
-	char words[HT_SAMPLE_FLAGS_TEXT];
-	size_t n = strlen(ht_sample_flags_text(flags, words));
+	flags &= HT_SF_COUNT - 1;
+	if (!s->flags_len[flags]) {
+		char words[HT_SAMPLE_FLAGS_TEXT];
+		size_t n = strlen(ht_sample_flags_text(flags, words));
 
-	while (n && words[n - 1] == ' ')
-		words[--n] = 0;
-	json_string(s, "flags", words);
+		while (n && words[n - 1] == ' ')
+			n--;
+		memcpy(s->flags[flags], words, n);
+		s->flags_len[flags] = (uint8_t)(n + 1);
+	}
+	json_key(s, "flags");
+	ht_text_char(s->out, '"');
+	ht_text_put(s->out, s->flags[flags], s->flags_len[flags] - 1u);
+	ht_text_char(s->out, '"');
 }
 
 static void
@@ -97,8 +104,9 @@ json_bytes(struct ht_script *s, const struct ht_lane *lane, const struct ht_samp
 	json_string(s, "insn", text);
 }
 
+/* The members that many lines in a row have in common. */
 static void
-json_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
+make_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
 {
 	static const char *const types[] = {
 		[HT_SAMPLE_INSN] = "instruction", [HT_SAMPLE_BRANCH] = "branch", [HT_SAMPLE_TX] = "transaction",
@@ -122,6 +130,25 @@ json_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *
 		json_number(s, "cpu", lane->cpu);
 	if (f & HT_FIELD_TIME)
 		json_number(s, s->clock.valid ? "time_ns" : "time_ticks", (int64_t)ns);
+}
+
+static void
+json_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
+{
+	struct ht_text *t = s->out, *kept = &s->prefix.text;
+	size_t start;
+
+	ht_text_room(t, HT_TEXT_ROOM);
+	if (!script_prefix_fits(s, x, lane)) {
+		start = t->used;
+		make_head(s, x, lane);
+		kept->used = 0;
+		ht_text_put(kept, t->at + start, t->used - start);
+		script_prefix_set(s, x, lane);
+	} else {
+		ht_text_put(t, kept->at, kept->used);
+	}
+	s->json_started = 1;
 }
 
 void
