@@ -122,6 +122,25 @@ cov --trace x "$tmp/little.data" >"$tmp/out" 2>&1
 is "options of a command without a command" 64 $?
 is "nothing is left behind in TMPDIR" 0 "$(mkdir "$tmp/t"; TMPDIR=$tmp/t cov -o "$tmp/report" -- "$tmp/little" >/dev/null 2>&1; ls "$tmp/t" | wc -l)"
 
+cov -o /dev/full "$tmp/little.data" >"$tmp/out" 2>"$tmp/err"
+is "a full disk" 1 $?
+check "and told" grep -q "/dev/full: cannot be written: No space left" "$tmp/err"
+cov --lcov /dev/full -o "$tmp/report" "$tmp/little.data" 2>/dev/null
+is "a full disk for the tracefile" 1 $?
+cov --module 'no-such-*' "$tmp/little.data" >"$tmp/out" 2>"$tmp/err"
+is "no module that matches" 1 $?
+cp "$tmp/little" "$tmp/gone"
+cov --trace "$tmp/gone.data" -o "$tmp/report" -- "$tmp/gone" 2>/dev/null
+rm "$tmp/gone"
+cov "$tmp/gone.data" >"$tmp/out" 2>"$tmp/err"
+is "a program that went away" 1 $?
+check "is named" grep -q "gone (build-id .*was not found" "$tmp/err"
+cp "$tmp/little.c" "$tmp/gone.c" && echo 'int more;' >>"$tmp/gone.c" && gcc -O1 -g -o "$tmp/gone" "$tmp/gone.c"
+cov "$tmp/gone.data" >"$tmp/out" 2>"$tmp/err"
+is "a program that was built anew" 1 $?
+check "is told" grep -q "not the file that ran" "$tmp/err"
+check "is no coverage" grep -q "^total  *-  *-  *-  *- *$" "$tmp/out"
+
 # -- several captures add up, in any order
 cov --trace "$tmp/more.data" -o "$tmp/report" -- "$tmp/little" 50 >/dev/null 2>&1
 cov --lcov "$tmp/ab" -o "$tmp/ab.txt" "$tmp/little.data" "$tmp/more.data" 2>/dev/null

@@ -161,30 +161,33 @@ write_report(const struct cover_opts *o, const struct cover *c, const struct ht_
 	return status;
 }
 
-/* What a table cannot show goes to stderr. */
-static void
+/* What a table cannot show goes to stderr.  A report about nothing at all is a failure. */
+static int
 tell(const struct ht_cov_report *r)
 {
-	int chosen = 0;
+	int chosen = 0, covered = 0;
 
 	for (uint32_t i = 0; i < r->n_modules; i++) {
 		const struct ht_cov_module *m = &r->modules[i];
 
-		chosen |= m->chosen && !m->why;
+		chosen |= m->chosen;
+		covered |= m->chosen && !m->why;
 		if (m->chosen && m->why)
 			tool_warn("%s: not covered: %s", m->path, m->why);
 		if (m->damaged_units)
 			tool_warn("%s: %u units of its debug information could not be read", m->path,
 			          m->damaged_units);
 	}
-	if (!chosen)
-		tool_warn("no module of the capture was chosen; --all-modules or --module GLOB chooses others");
 	if (r->unresolved)
 		tool_warn("%llu instructions ran in memory that belongs to no known file",
 		          (unsigned long long)r->unresolved);
 	if (r->gaps)
 		tool_warn("trace was lost at %llu places: what was not seen in the functions there is unknown, "
 		          "and anything else may have run too", (unsigned long long)r->gaps);
+	if (!chosen)
+		return tool_error("no module of the capture was chosen; --all-modules or --module GLOB "
+		                  "chooses others");
+	return covered ? EXIT_OK : tool_error("no file of the program was found as it was recorded");
 }
 
 static int
@@ -195,12 +198,14 @@ report(const struct cover_opts *o, struct cover *c)
 		.include = o->include.at, .exclude = o->exclude.at };
 	struct ht_cov_report *r;
 	struct ht_diag diag = { 0 };
-	int status;
+	int status, written;
 
 	if (ht_cov_report_new(c->counts, &config, &r, &diag) < 0)
 		return tool_fail(&diag);
-	tell(r);
-	status = write_report(o, c, r);
+	status = tell(r);
+	written = write_report(o, c, r);
+	if (status == EXIT_OK)
+		status = written;
 	ht_cov_report_free(r);
 	return status;
 }
