@@ -7,8 +7,8 @@
 
 /* In order of preference. */
 static const struct ht_engine *const engines[] = {
-	&ht_engine_libipt,
 	&ht_engine_native,
+	&ht_engine_libipt,
 };
 
 #define N_ENGINES (sizeof(engines) / sizeof(*engines))
