@@ -93,3 +93,11 @@ same_run() {
 same_run "alarms" -- "$programs/alarm"
 same_run "four threads" -- "$programs/threads"
 same_run "four threads, many PSB, the least rings" -p 256 -s 65536 -- "$programs/threads"
+
+# Real programs, millions of instructions.
+awk 'BEGIN { x = 42; for (i = 0; i < 2500; i++) { x = (x * 1103515245 + 12345) % 2147483648; print x, x % 997, "line" } }' \
+	>"$tmp/text"
+same_run "gzip" -- /usr/bin/gzip -9 -c "$tmp/text"
+same_run "sort" -- /usr/bin/sort --parallel=1 "$tmp/text"
+same_run "sort with threads" -- /usr/bin/sort --parallel=2 -S 1M "$tmp/text" "$tmp/text"
+same_run "python3" -- /usr/bin/python3 -S -c 'print(sorted(map(str, range(300))))'
