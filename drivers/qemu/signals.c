@@ -40,13 +40,12 @@ interrupt(struct ht_thread *t, uint64_t ip, int sig)
 }
 
 int
-ht_signal_entered(struct ht_thread *t, const struct ht_block *b)
+ht_signal_entered(struct ht_thread *t)
 {
 	static const enum ht_guest_reg regs[] = { HT_REG_RSP, HT_REG_RDX, HT_REG_RSI, HT_REG_RDI };
 	uint64_t v[4], rsp, rdx, ip;
 	int sig;
 
-	(void)b;
 	if (ht_guest_regs(regs, v, 4) < 0)
 		return 0;
 	rsp = v[0];

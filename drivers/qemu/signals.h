@@ -6,11 +6,11 @@
 #include "qemu/trace.h"
 
 /*
- * The thread enters `b`, which starts at the address of a handler.  When a
+ * The thread enters a block that starts at the address of a handler.  When a
  * signal brought it there the interruption is traced, packet generation is
  * off, and 1 is returned.
  */
-int ht_signal_entered(struct ht_thread *t, const struct ht_block *b);
+int ht_signal_entered(struct ht_thread *t);
 
 /* Catch the moment when QEMU is about to die of the program's signal. */
 void ht_signal_init(void);

@@ -659,7 +659,7 @@ slow_block(struct ht_thread *t, unsigned vcpu, const struct ht_block *b)
 			turn_on(t, b);
 		return;
 	}
-	if ((b->slow & HT_BLOCK_HANDLER) && ht_signal_entered(t, b)) {
+	if ((b->slow & HT_BLOCK_HANDLER) && ht_signal_entered(t)) {
 		if (b->slow & HT_BLOCK_OUTSIDE)
 			t->prev = b;
 		else
