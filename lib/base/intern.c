@@ -71,8 +71,8 @@ find(const struct ht_intern *s, uint64_t hash, const char *text, size_t size)
 {
 	size_t i = hash & s->mask;
 
-	while (s->table[i].text &&
-	       (s->table[i].hash != hash || s->table[i].size != size || memcmp(s->table[i].text, text, size)))
+	while (s->table[i].text && (s->table[i].hash != hash || s->table[i].size != size ||
+	                            memcmp(s->table[i].text, text, size)))
 		i = (i + 1) & s->mask;
 	return &s->table[i];
 }
@@ -87,7 +87,8 @@ grow(struct ht_intern *s)
 		return -1;
 	for (size_t i = 0; i <= s->mask; i++)
 		if (s->table[i].text)
-			*find(&wide, s->table[i].hash, s->table[i].text, s->table[i].size) = s->table[i];
+			*find(&wide, s->table[i].hash, s->table[i].text, s->table[i].size) =
+			    s->table[i];
 	free(s->table);
 	s->table = wide.table;
 	s->mask = wide.mask;

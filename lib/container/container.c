@@ -29,12 +29,15 @@ static int
 fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag *diag)
 {
 	if (!size)
-		return ht_fail(diag, HT_EFORMAT, path, 0, "", "the file is empty; was the recording interrupted?");
+		return ht_fail(diag, HT_EFORMAT, path, 0, "",
+		               "the file is empty; was the recording interrupted?");
 	if (size >= 4 && !memcmp(data, "\177ELF", 4))
-		return ht_fail(diag, HT_EFORMAT, path, 0, "magic",
-		               "is a program or library, not a capture; name the file that was recorded");
-	return ht_fail(diag, HT_EFORMAT, path, 0, "magic",
-	               "is no capture that hwtrace knows; it reads perf.data and raw Intel PT with a map");
+		return ht_fail(
+		    diag, HT_EFORMAT, path, 0, "magic",
+		    "is a program or library, not a capture; name the file that was recorded");
+	return ht_fail(
+	    diag, HT_EFORMAT, path, 0, "magic",
+	    "is no capture that hwtrace knows; it reads perf.data and raw Intel PT with a map");
 }
 
 /* All of a pipe, as it is: what it holds is needed in more than one order. */
@@ -53,7 +56,8 @@ read_pipe(struct ht_container *c, int fd, struct ht_diag *diag)
 
 			if (!wide) {
 				free(buf);
-				return ht_fail(diag, HT_ENOMEM, c->path, n, "", "out of memory reading the capture");
+				return ht_fail(diag, HT_ENOMEM, c->path, n, "",
+				               "out of memory reading the capture");
 			}
 			buf = wide;
 			cap = want;
@@ -65,7 +69,8 @@ read_pipe(struct ht_container *c, int fd, struct ht_diag *diag)
 			int err = errno;
 
 			free(buf);
-			return ht_fail(diag, HT_EIO, c->path, n, "", "cannot read: %s", strerror(err));
+			return ht_fail(diag, HT_EIO, c->path, n, "", "cannot read: %s",
+			               strerror(err));
 		}
 		if (!got)
 			break;
@@ -84,19 +89,23 @@ load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
 	void *p;
 
 	if (fstat(fd, &st) < 0)
-		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot read: %s", strerror(errno));
+		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot read: %s",
+		               strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return ht_fail(diag, HT_EUNSUPPORTED, c->path, HT_NO_OFFSET, "",
-		               "is a directory; captures of perf record --threads are not read, record into one file");
+		               "is a directory; captures of perf record --threads are not read, "
+		               "record into one file");
 	if (!S_ISREG(st.st_mode))
 		return read_pipe(c, fd, diag);
 	if (st.st_size == 0)
 		return 0;
 	if ((uint64_t)st.st_size > SIZE_MAX)
-		return ht_fail(diag, HT_ELIMIT, c->path, HT_NO_OFFSET, "", "too large for this machine");
+		return ht_fail(diag, HT_ELIMIT, c->path, HT_NO_OFFSET, "",
+		               "too large for this machine");
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot map: %s", strerror(errno));
+		return ht_fail(diag, HT_EIO, c->path, HT_NO_OFFSET, "", "cannot map: %s",
+		               strerror(errno));
 	c->mapped = p;
 	c->data = p;
 	c->size = (size_t)st.st_size;
@@ -113,8 +122,8 @@ load(struct ht_container *c, const char *path, struct ht_diag *diag)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
 		err = errno;
-		return ht_fail(diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, path, HT_NO_OFFSET, "",
-		               "cannot open: %s", strerror(err));
+		return ht_fail(diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, path,
+		               HT_NO_OFFSET, "", "cannot open: %s", strerror(err));
 	}
 	err = load_fd(c, fd, diag);
 	close(fd);
@@ -138,8 +147,8 @@ container_new(const char *path)
 }
 
 static int
-start(struct ht_container *c, const struct ht_reader *reader, const struct ht_container_config *config,
-      struct ht_diag *diag)
+start(struct ht_container *c, const struct ht_reader *reader,
+      const struct ht_container_config *config, struct ht_diag *diag)
 {
 	if (!reader)
 		return fail_unknown(c->path, c->data, c->size, diag);
@@ -149,8 +158,8 @@ start(struct ht_container *c, const struct ht_reader *reader, const struct ht_co
 }
 
 int
-ht_container_open(const char *path, const struct ht_container_config *config, struct ht_container **out,
-                  struct ht_diag *diag)
+ht_container_open(const char *path, const struct ht_container_config *config,
+                  struct ht_container **out, struct ht_diag *diag)
 {
 	int raw = config && config->raw.pt;
 	struct ht_container *c = container_new(raw ? config->raw.pt : path);

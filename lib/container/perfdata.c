@@ -22,7 +22,8 @@ by_path(const void *a, const void *b)
 }
 
 static int
-perfdata_open(struct ht_container *c, const struct ht_container_config *config, struct ht_diag *diag)
+perfdata_open(struct ht_container *c, const struct ht_container_config *config,
+              struct ht_diag *diag)
 {
 	struct ht_perfdata *p = calloc(1, sizeof(*p));
 	int err;
@@ -85,7 +86,9 @@ perfdata_build_id(const struct ht_container *c, const char *path, uint8_t id[HT_
 	const struct ht_perfdata *p = c->state;
 	const struct ht_perf_build_id key = { .path = path }, *found;
 
-	found = p->build_ids.n ? bsearch(&key, p->build_ids.at, p->build_ids.n, sizeof(key), by_path) : NULL;
+	found = p->build_ids.n
+	            ? bsearch(&key, p->build_ids.at, p->build_ids.n, sizeof(key), by_path)
+	            : NULL;
 	if (!found)
 		return 0;
 	memset(id, 0, HT_BUILD_ID_MAX);

@@ -13,7 +13,8 @@
 
 #include "container/perfdata_impl.h"
 
-#define LAYOUTS_MAX 64 /* attributes of a pipe stand in front; a file that mixes them costs no more */
+/* Attributes of a pipe stand in front: a file that mixes them in costs no more than this. */
+#define LAYOUTS_MAX 64
 #define OFFSET_MAX (1ull << 62) /* a stream offset above this is damage */
 
 struct aux {
@@ -51,7 +52,8 @@ struct index {
 	struct { struct queue *at; size_t n, cap; } queues;
 	struct { struct piece *at; size_t n, cap; } pieces;
 	struct { struct cut *at; size_t n, cap; } cuts;
-	struct { uint32_t *at; size_t n, cap; } hash; /* over queues by idx: 0 = free, else position + 1 */
+	/* over queues by idx: 0 = free, else position + 1 */
+	struct { uint32_t *at; size_t n, cap; } hash;
 };
 
 /* -- queues ----------------------------------------------------------------------- */
@@ -60,7 +62,8 @@ static uint32_t *
 queue_slot(struct index *x, uint32_t idx)
 {
 	/* the high half: indexes that are far apart by a power of two must not meet */
-	uint32_t mask = (uint32_t)x->hash.n - 1, i = (uint32_t)(idx * 0x9e3779b97f4a7c15ull >> 32) & mask;
+	uint32_t mask = (uint32_t)x->hash.n - 1,
+		 i = (uint32_t)(idx * 0x9e3779b97f4a7c15ull >> 32) & mask;
 
 	while (x->hash.at[i] && x->queues.at[x->hash.at[i] - 1].idx != idx)
 		i = (i + 1) & mask;
@@ -68,7 +71,8 @@ queue_slot(struct index *x, uint32_t idx)
 }
 
 static int
-queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint64_t file_offset, uint32_t *out)
+queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint64_t file_offset,
+           uint32_t *out)
 {
 	struct queue *q;
 	uint32_t *slot;
@@ -88,7 +92,9 @@ queue_find(struct index *x, uint32_t idx, int32_t cpu, int32_t tid, uint64_t fil
 		q = ht_vec_push(&x->queues);
 		if (!q)
 			return -HT_ENOMEM;
-		*q = (struct queue){ .idx = idx, .cpu = cpu, .tid = tid, .pid = -1, .file_offset = file_offset };
+		*q = (struct queue){
+			.idx = idx, .cpu = cpu, .tid = tid, .pid = -1, .file_offset = file_offset
+		};
 		*slot = (uint32_t)x->queues.n;
 	}
 	*out = *slot - 1;
@@ -165,8 +171,10 @@ add_aux(struct index *x, const struct ht_perf_raw *raw)
 	a = ht_vec_push(&x->aux);
 	if (!a)
 		return -HT_ENOMEM;
-	*a = (struct aux){ rec.pid, rec.tid, rec.cpu, rec.u.aux.offset, rec.u.aux.size, rec.u.aux.flags,
-	                     raw->offset, 0 };
+	*a = (struct aux){
+		.pid = rec.pid, .tid = rec.tid, .cpu = rec.cpu, .offset = rec.u.aux.offset,
+		.size = rec.u.aux.size, .flags = rec.u.aux.flags, .file_offset = raw->offset
+	};
 	return 0;
 }
 
@@ -236,8 +244,11 @@ add_lost_queue(struct index *x, const struct aux *a, int per_cpu)
 
 	if (!q)
 		return -HT_ENOMEM;
-	*q = (struct queue){ .idx = UINT32_MAX, .cpu = per_cpu ? a->cpu : -1, .tid = per_cpu ? -1 : a->tid,
-	                     .pid = per_cpu ? -1 : a->pid, .lost_tail = 1 };
+	*q = (struct queue){ .idx = UINT32_MAX,
+		             .cpu = per_cpu ? a->cpu : -1,
+		             .tid = per_cpu ? -1 : a->tid,
+		             .pid = per_cpu ? -1 : a->pid,
+		             .lost_tail = 1 };
 	return 0;
 }
 
@@ -246,7 +257,8 @@ static int
 began_before(const struct index *x, const struct key *next, const struct key *end, int32_t who,
              const struct aux *a)
 {
-	return next < end && next->who == who && x->queues.at[next->at].file_offset < a->file_offset;
+	return next < end && next->who == who &&
+	       x->queues.at[next->at].file_offset < a->file_offset;
 }
 
 /*
@@ -255,7 +267,8 @@ began_before(const struct index *x, const struct key *next, const struct key *en
  * belongs to the last one that had begun.
  */
 static int
-merge_keys(struct index *x, const struct key *aux, const struct key *queues, size_t n_queues, int per_cpu)
+merge_keys(struct index *x, const struct key *aux, const struct key *queues, size_t n_queues,
+           int per_cpu)
 {
 	int64_t missing = -1; /* who has a queue of add_lost_queue() */
 	size_t qi = 0;
@@ -293,7 +306,8 @@ static int
 match_aux(struct index *x)
 {
 	size_t n_queues = x->queues.n;
-	struct key *aux = calloc(x->aux.n + 1, sizeof(*aux)), *queues = calloc(n_queues + 1, sizeof(*queues));
+	struct key *aux = calloc(x->aux.n + 1, sizeof(*aux)),
+		   *queues = calloc(n_queues + 1, sizeof(*queues));
 	int per_cpu = 0, err = -HT_ENOMEM;
 
 	for (size_t i = 0; i < n_queues; i++)
@@ -302,9 +316,12 @@ match_aux(struct index *x)
 		per_cpu |= x->aux.at[i].cpu >= 0;
 	if (aux && queues) {
 		for (size_t i = 0; i < x->aux.n; i++)
-			aux[i] = (struct key){ per_cpu ? x->aux.at[i].cpu : x->aux.at[i].tid, (uint32_t)i };
+			aux[i] = (struct key){ per_cpu ? x->aux.at[i].cpu : x->aux.at[i].tid,
+				               (uint32_t)i };
 		for (size_t i = 0; i < n_queues; i++)
-			queues[i] = (struct key){ per_cpu ? x->queues.at[i].cpu : x->queues.at[i].tid, (uint32_t)i };
+			queues[i] =
+			    (struct key){ per_cpu ? x->queues.at[i].cpu : x->queues.at[i].tid,
+				          (uint32_t)i };
 		qsort(aux, x->aux.n, sizeof(*aux), by_key);
 		qsort(queues, n_queues, sizeof(*queues), by_key);
 		err = merge_keys(x, aux, queues, n_queues, per_cpu);
@@ -321,10 +338,12 @@ match_aux(struct index *x)
 
 /* One piece, divided where bytes are missing inside it.  `*cut` goes forward to `end`. */
 static struct ht_chunk *
-put_piece(struct ht_chunk *out, struct ht_chunk piece, const struct cut **cut, const struct cut *end)
+put_piece(struct ht_chunk *out, struct ht_chunk piece, const struct cut **cut,
+          const struct cut *end)
 {
 	while (*cut < end && (*cut)->at < piece.stream_offset + piece.size) {
-		uint64_t head = (*cut)->at > piece.stream_offset ? (*cut)->at - piece.stream_offset : 0;
+		uint64_t head =
+		    (*cut)->at > piece.stream_offset ? (*cut)->at - piece.stream_offset : 0;
 
 		(*cut)++;
 		if (head) {
@@ -347,7 +366,9 @@ put_tail(struct ht_chunk *out, const struct queue *q)
 {
 	if (!q->lost_tail)
 		return out;
-	*out = (struct ht_chunk){ .stream_offset = q->end, .lost_before = 1, .file_offset = HT_NO_OFFSET };
+	*out = (struct ht_chunk){ .stream_offset = q->end,
+		                  .lost_before = 1,
+		                  .file_offset = HT_NO_OFFSET };
 	return out + 1;
 }
 
@@ -394,8 +415,12 @@ build_streams(struct index *x)
 		const struct cut *last = cut ? cut + q->n_cuts : NULL;
 		struct ht_stream *s = &c->streams[i];
 
-		*s = (struct ht_stream){ .index = i, .source = c->info.source, .pid = q->pid,
-		                         .tid = q->cpu >= 0 ? -1 : q->tid, .cpu = q->cpu, .chunks = out };
+		*s = (struct ht_stream){ .index = i,
+			                 .source = c->info.source,
+			                 .pid = q->pid,
+			                 .tid = q->cpu >= 0 ? -1 : q->tid,
+			                 .cpu = q->cpu,
+			                 .chunks = out };
 		for (uint32_t n = 0; n < q->n_pieces; n++) {
 			const struct ht_chunk *piece = &x->pieces.at[order[at++]].chunk;
 
@@ -424,10 +449,12 @@ read_pt_info(struct ht_container *c)
 {
 	const struct ht_perfdata *p = c->state;
 	uint64_t mtc_bits = info_word(p, HT_PERF_PT_MTC_FREQ_BITS);
-	uint64_t noretc = info_word(p, HT_PERF_PT_NORETCOMP_BIT), type = info_word(p, HT_PERF_PT_PMU_TYPE);
+	uint64_t noretc = info_word(p, HT_PERF_PT_NORETCOMP_BIT),
+		 type = info_word(p, HT_PERF_PT_PMU_TYPE);
 
 	c->info.clock = (struct ht_clock){
-		.valid = info_word(p, HT_PERF_PT_CAP_TIME_ZERO) != 0 && info_word(p, HT_PERF_PT_TIME_MULT) != 0,
+		.valid = info_word(p, HT_PERF_PT_CAP_TIME_ZERO) != 0 &&
+		         info_word(p, HT_PERF_PT_TIME_MULT) != 0,
 		.shift = (uint16_t)(info_word(p, HT_PERF_PT_TIME_SHIFT) & 63),
 		.mult = (uint32_t)info_word(p, HT_PERF_PT_TIME_MULT),
 		.zero = info_word(p, HT_PERF_PT_TIME_ZERO),
@@ -442,7 +469,8 @@ read_pt_info(struct ht_container *c)
 			continue;
 		c->info.ret_compression = !(a->config & noretc);
 		if (mtc_bits)
-			c->info.cpu.mtc_freq = (uint8_t)((a->config & mtc_bits) >> __builtin_ctzll(mtc_bits));
+			c->info.cpu.mtc_freq =
+			    (uint8_t)((a->config & mtc_bits) >> __builtin_ctzll(mtc_bits));
 		break;
 	}
 	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_PT_MARK_VALUE) {
@@ -467,7 +495,9 @@ read_source(struct ht_container *c)
 
 	if (p->aux_info_size >= 8) {
 		type = ht_le(p->aux_info, 4);
-		c->info.source = type && type < sizeof(sources) / sizeof(sources[0]) ? sources[type] : HT_SOURCE_OTHER;
+		c->info.source = type && type < sizeof(sources) / sizeof(sources[0])
+		                     ? sources[type]
+		                     : HT_SOURCE_OTHER;
 	}
 	for (size_t i = 0; !p->aux_info && i < p->events.n; i++)
 		if (p->events.at[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
@@ -509,13 +539,17 @@ pipe_record(struct ht_container *c, const struct ht_perf_raw *raw)
 		if (size < PERF_ATTR_SIZE_VER0 || size > raw->size - 8)
 			size = PERF_ATTR_SIZE_VER0;
 		p->unsorted = 1;
-		return ht_perfdata_attr(c, raw->at + 8, size, raw->at + 8 + size, raw->size - 8 - size);
+		return ht_perfdata_attr(c, raw->at + 8, size, raw->at + 8 + size,
+		                        raw->size - 8 - size);
 	case HT_PERF_HEADER_FEATURE:
 		if (raw->size > 16 && raw->mapped && ht_le(raw->at + 8, 8) < HT_PERF_FEAT_COUNT)
-			ht_perfdata_feature(c, (unsigned)ht_le(raw->at + 8, 8), raw->at + 16, raw->size - 16);
+			ht_perfdata_feature(c, (unsigned)ht_le(raw->at + 8, 8), raw->at + 16,
+			                    raw->size - 16);
 		return 0;
 	case HT_PERF_HEADER_BUILD_ID:
-		return raw->mapped && raw->size > 36 ? ht_perfdata_add_build_id(c, raw->at, raw->size, 36) : 0;
+		return raw->mapped && raw->size > 36
+		           ? ht_perfdata_add_build_id(c, raw->at, raw->size, 36)
+		           : 0;
 	default:
 		return 0;
 	}
@@ -578,5 +612,7 @@ ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 	ht_vec_free(&x.pieces);
 	ht_vec_free(&x.cuts);
 	ht_vec_free(&x.hash);
-	return err ? ht_fail(diag, HT_ENOMEM, c->path, HT_NO_OFFSET, "", "out of memory for the index") : 0;
+	return err ? ht_fail(diag, HT_ENOMEM, c->path, HT_NO_OFFSET, "",
+	                     "out of memory for the index")
+	           : 0;
 }

@@ -35,7 +35,7 @@ enum ht_perf_user_record {
 	HT_PERF_COMPRESSED2 = 83
 };
 
-/* Feature bits.  HWTRACE is ours, far above what perf and simpleperf use: perf skips it in silence. */
+/* Feature bits.  HWTRACE is ours, far above those of perf and simpleperf, which skip it in silence. */
 enum ht_perf_feature {
 	HT_PERF_FEAT_BUILD_ID = 2,
 	HT_PERF_FEAT_HOSTNAME = 3,
@@ -100,7 +100,7 @@ enum ht_perf_pt_word {
 #define HT_PERF_PT_CFG_BRANCH    (1ull << 13)
 #define HT_PERF_PT_CFG_MTC_FREQ  (0xfull << 14)
 
-/* HEADER_BUILD_ID entry: header, i32 pid, 20 bytes, u8 size (valid with this misc bit), 3 reserved, path. */
+/* HEADER_BUILD_ID entry: header, i32 pid, 20 bytes, u8 size (with this misc bit), 3 unused, path. */
 #define HT_PERF_MISC_BUILD_ID_SIZE (1u << 15)
 
 /*

@@ -11,8 +11,10 @@
 static uint32_t
 trailer_size(const struct perf_event_attr *a)
 {
-	const uint64_t fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID,
-	                            PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
+	const uint64_t fields[] = {
+		PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+		PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER
+	};
 	uint32_t n = 0;
 
 	for (unsigned i = 0; a->sample_id_all && i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -21,7 +23,8 @@ trailer_size(const struct perf_event_attr *a)
 }
 
 int
-ht_perfdata_attr(struct ht_container *c, const uint8_t *attr, size_t size, const uint8_t *ids, size_t ids_size)
+ht_perfdata_attr(struct ht_container *c, const uint8_t *attr, size_t size, const uint8_t *ids,
+                 size_t ids_size)
 {
 	struct ht_perfdata *p = c->state;
 	struct ht_perf_event *e = ht_vec_push(&p->events);
@@ -65,15 +68,18 @@ ht_perfdata_layouts(struct ht_container *c)
 }
 
 static int
-read_attrs(struct ht_container *c, uint64_t offset, uint64_t size, uint64_t entry, struct ht_diag *diag)
+read_attrs(struct ht_container *c, uint64_t offset, uint64_t size, uint64_t entry,
+           struct ht_diag *diag)
 {
 	if (entry < PERF_ATTR_SIZE_VER0 + 16 || entry > 4096)
 		return ht_fail(diag, HT_EFORMAT, c->path, 16, "attr_size",
-		               "is %llu; an event attribute has 80 to 4096 bytes", (unsigned long long)entry);
+		               "is %llu; an event attribute has 80 to 4096 bytes",
+		               (unsigned long long)entry);
 	if (offset > c->size || size > c->size - offset)
-		return ht_fail(diag, HT_EFORMAT, c->path, 24, "attrs",
-		               "lie at 0x%llx + %llu, the file has %zu bytes; it is cut before any trace",
-		               (unsigned long long)offset, (unsigned long long)size, c->size);
+		return ht_fail(
+		    diag, HT_EFORMAT, c->path, 24, "attrs",
+		    "lie at 0x%llx + %llu, the file has %zu bytes; it is cut before any trace",
+		    (unsigned long long)offset, (unsigned long long)size, c->size);
 	for (uint64_t at = offset; size >= entry; at += entry, size -= entry) {
 		const uint8_t *attr = c->data + at;
 		uint32_t own = (uint32_t)ht_le(attr + 4, 4);
@@ -83,8 +89,9 @@ read_attrs(struct ht_container *c, uint64_t offset, uint64_t size, uint64_t entr
 			own = own ? (uint32_t)entry - 16 : PERF_ATTR_SIZE_VER0;
 		if (ids > c->size || ids_size > c->size - ids)
 			return ht_fail(diag, HT_EFORMAT, c->path, at + entry - 16, "attr.ids",
-			               "lie at 0x%llx + %llu, the file has %zu bytes", (unsigned long long)ids,
-			               (unsigned long long)ids_size, c->size);
+			               "lie at 0x%llx + %llu, the file has %zu bytes",
+			               (unsigned long long)ids, (unsigned long long)ids_size,
+			               c->size);
 		if (ht_perfdata_attr(c, attr, own, c->data + ids, (size_t)ids_size) < 0)
 			return ht_fail(diag, HT_ENOMEM, c->path, at, "attrs", "out of memory");
 	}
@@ -102,7 +109,7 @@ take_string(struct ht_cursor *k)
 	return k->failed ? NULL : ht_cursor_str(k, n);
 }
 
-/* simpleperf leaves out the length in no case, old perf pads with garbage: the first NUL ends it. */
+/* What stands behind the first NUL is padding. */
 static const char *
 feature_string(const uint8_t *data, size_t size)
 {
@@ -155,9 +162,11 @@ feature_cpuid(struct ht_container *c, const char *text)
 static void
 feature_arch(struct ht_container *c, const char *text)
 {
-	static const struct { const char *prefix; enum ht_arch arch; } rows[] = {
-		{ "x86_64", HT_ARCH_X86_64 }, { "i386", HT_ARCH_X86_32 }, { "i486", HT_ARCH_X86_32 },
-		{ "i586", HT_ARCH_X86_32 }, { "i686", HT_ARCH_X86_32 }, { "aarch64", HT_ARCH_AARCH64 },
+	static const struct { const char *prefix; enum ht_arch arch;
+	} rows[] = {
+		{ "x86_64", HT_ARCH_X86_64 }, { "i386", HT_ARCH_X86_32 },
+		{ "i486", HT_ARCH_X86_32 },   { "i586", HT_ARCH_X86_32 },
+		{ "i686", HT_ARCH_X86_32 },   { "aarch64", HT_ARCH_AARCH64 },
 		{ "arm64", HT_ARCH_AARCH64 }, { "arm", HT_ARCH_ARM },
 	};
 
@@ -206,7 +215,8 @@ ht_perfdata_add_build_id(struct ht_container *c, const uint8_t *entry, size_t si
 	return 0;
 }
 
-/* Entries are records: header, i32 pid, 24 bytes of id, path.  Before Linux 2.6.35 there was no pid. */
+/* Entries are records: header, i32 pid, 24 bytes of id, path.  Before Linux 2.6.35 there was no
+ * pid. */
 static int
 feature_build_ids(struct ht_container *c, const uint8_t *data, size_t size)
 {
@@ -288,8 +298,9 @@ read_features(struct ht_container *c, const uint8_t *bits, struct ht_diag *diag)
 			continue;
 		}
 		if (bit == HT_PERF_FEAT_DIR_FORMAT)
-			return ht_fail(diag, HT_EUNSUPPORTED, c->path, k.pos - 16, "HEADER_DIR_FORMAT",
-			               "the records are in other files of a directory; record into one file");
+			return ht_fail(
+			    diag, HT_EUNSUPPORTED, c->path, k.pos - 16, "HEADER_DIR_FORMAT",
+			    "the records are in other files of a directory; record into one file");
 		ht_perfdata_feature(c, bit, c->data + offset, (size_t)size);
 	}
 	return 0;
@@ -297,7 +308,8 @@ read_features(struct ht_container *c, const uint8_t *bits, struct ht_diag *diag)
 
 /* -- header ---------------------------------------------------------------------- */
 
-/* Where the records end: the header's word, or the end of a file that was not completed or was cut. */
+/* Where the records end: the header's word, or the end of a file that was not completed or was cut.
+ */
 static void
 data_range(struct ht_container *c, uint64_t offset, uint64_t size)
 {
@@ -334,8 +346,9 @@ read_file_header(struct ht_container *c, struct ht_diag *diag)
 		               "the file ends inside its header; nothing was recorded");
 	if (size != HT_PERF_HEADER_SIZE)
 		return ht_fail(diag, HT_EUNSUPPORTED, c->path, 8, "header.size",
-		               "is %llu; perf.data has %u (a pipe has %u)", (unsigned long long)size,
-		               HT_PERF_HEADER_SIZE, HT_PERF_PIPE_HEADER_SIZE);
+		               "is %llu; perf.data has %u (a pipe has %u)",
+		               (unsigned long long)size, HT_PERF_HEADER_SIZE,
+		               HT_PERF_PIPE_HEADER_SIZE);
 	err = read_attrs(c, attrs, attrs_size, attr_size, diag);
 	if (err)
 		return err;

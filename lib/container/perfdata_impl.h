@@ -19,7 +19,7 @@
 /* One event of the file: its attributes decide the layout of its records. */
 struct ht_perf_event {
 	struct perf_event_attr attr; /* what the file has of it; zeros behind */
-	uint32_t trailer;            /* bytes of sample_id behind other records; 0 without sample_id_all */
+	uint32_t trailer; /* bytes of sample_id behind other records; 0 without sample_id_all */
 };
 
 struct ht_perf_id {
@@ -67,7 +67,7 @@ struct ht_perfdata {
 	int    unsorted;             /* attributes came that ht_perfdata_layouts() has not seen */
 	struct { struct ht_perf_build_id *at; size_t n, cap; } build_ids; /* sorted by path */
 	char  *cmdline;              /* joined, owned */
-	uint64_t comp_mmap_len;      /* HEADER_COMPRESSED: output of one compressed record at most */
+	uint64_t comp_mmap_len; /* HEADER_COMPRESSED: output of one compressed record at most */
 	const uint8_t *aux_info;     /* body of AUXTRACE_INFO */
 	uint32_t aux_info_size;
 	struct ht_chunk *chunks;     /* all streams' chunks, by stream */
@@ -80,7 +80,8 @@ int ht_perfdata_header(struct ht_container *c, struct ht_diag *diag);
 int ht_perfdata_attr(struct ht_container *c, const uint8_t *attr, size_t size, const uint8_t *ids,
                      size_t ids_size);
 void ht_perfdata_feature(struct ht_container *c, unsigned bit, const uint8_t *data, size_t size);
-int ht_perfdata_add_build_id(struct ht_container *c, const uint8_t *entry, size_t size, size_t fixed);
+int ht_perfdata_add_build_id(struct ht_container *c, const uint8_t *entry, size_t size,
+                             size_t fixed);
 void ht_perfdata_layouts(struct ht_container *c); /* once all attributes are known */
 
 /* perfdata_walk.c */
@@ -94,14 +95,17 @@ int ht_perf_walk_next(struct ht_container *c, struct ht_perf_walk *w, struct ht_
 struct ht_zstd *ht_zstd_new(void);
 void ht_zstd_free(struct ht_zstd *z);
 /* More input; `limit` is the most that it may give. */
-void ht_zstd_feed(struct ht_zstd *z, const uint8_t *in, size_t size, uint64_t offset, uint64_t limit);
+void ht_zstd_feed(struct ht_zstd *z, const uint8_t *in, size_t size, uint64_t offset,
+                  uint64_t limit);
 /* 1 with a whole record, 0 when it needs input, -HT_E... */
-int ht_zstd_record(struct ht_zstd *z, struct ht_perf_raw *raw, const char *path, struct ht_diag *diag);
+int ht_zstd_record(struct ht_zstd *z, struct ht_perf_raw *raw, const char *path,
+                   struct ht_diag *diag);
 size_t ht_zstd_pending(const struct ht_zstd *z); /* bytes of a record that is not complete */
 
 /* perfdata_records.c */
 /* The event that `raw` belongs to; NULL when the file has none. */
-const struct ht_perf_event *ht_perfdata_event(const struct ht_perfdata *p, const struct ht_perf_raw *raw);
+const struct ht_perf_event *ht_perfdata_event(const struct ht_perfdata *p,
+                                              const struct ht_perf_raw *raw);
 int ht_perfdata_parse(struct ht_container *c, const struct ht_perf_raw *raw, struct ht_record *rec);
 
 /* perfdata_auxtrace.c: walk all records once; streams, clock, cpu. */

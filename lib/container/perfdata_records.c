@@ -65,7 +65,8 @@ ht_perfdata_event(const struct ht_perfdata *p, const struct ht_perf_raw *raw)
 			high = mid;
 	}
 	/* Records that perf made itself have id 0: they have the first event's layout. */
-	return low < p->ids.n && p->ids.at[low].id == id ? &p->events.at[p->ids.at[low].event] : p->events.at;
+	return low < p->ids.n && p->ids.at[low].id == id ? &p->events.at[p->ids.at[low].event]
+	                                                 : p->events.at;
 }
 
 /* -- fields that kinds share ------------------------------------------------------- */
@@ -107,7 +108,8 @@ take_pid_tid(struct parse *x)
 	x->rec->tid = (int32_t)ht_cursor_u32(&x->k);
 }
 
-/* The string that fills the rest of the body, for as long as the container lives; "" in place of none. */
+/* The string that fills the rest of the body, for as long as the container lives; "" in place of
+ * none. */
 static const char *
 take_name(struct parse *x)
 {
@@ -241,7 +243,8 @@ static void
 parse_switch(struct parse *x)
 {
 	x->rec->u.sw.out = !!(x->raw->misc & PERF_RECORD_MISC_SWITCH_OUT);
-	x->rec->u.sw.preempt = x->rec->u.sw.out && x->raw->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	x->rec->u.sw.preempt =
+	    x->rec->u.sw.out && x->raw->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 	x->rec->u.sw.next_prev_pid = x->rec->u.sw.next_prev_tid = -1;
 }
 
@@ -309,10 +312,13 @@ static const struct {
 	[PERF_RECORD_SAMPLE] = { "PERF_RECORD_SAMPLE", HT_REC_SAMPLE, parse_sample },
 	[PERF_RECORD_MMAP2] = { "PERF_RECORD_MMAP2", HT_REC_MMAP, parse_mmap2 },
 	[PERF_RECORD_AUX] = { "PERF_RECORD_AUX", HT_REC_AUX, parse_aux },
-	[PERF_RECORD_ITRACE_START] = { "PERF_RECORD_ITRACE_START", HT_REC_ITRACE_START, parse_itrace_start },
-	[PERF_RECORD_LOST_SAMPLES] = { "PERF_RECORD_LOST_SAMPLES", HT_REC_LOST, parse_lost_samples },
+	[PERF_RECORD_ITRACE_START] = { "PERF_RECORD_ITRACE_START", HT_REC_ITRACE_START,
+	                               parse_itrace_start },
+	[PERF_RECORD_LOST_SAMPLES] = { "PERF_RECORD_LOST_SAMPLES", HT_REC_LOST,
+	                               parse_lost_samples },
 	[PERF_RECORD_SWITCH] = { "PERF_RECORD_SWITCH", HT_REC_SWITCH, parse_switch },
-	[PERF_RECORD_SWITCH_CPU_WIDE] = { "PERF_RECORD_SWITCH_CPU_WIDE", HT_REC_SWITCH, parse_switch_cpu_wide },
+	[PERF_RECORD_SWITCH_CPU_WIDE] = { "PERF_RECORD_SWITCH_CPU_WIDE", HT_REC_SWITCH,
+	                                  parse_switch_cpu_wide },
 	[PERF_RECORD_TEXT_POKE] = { "PERF_RECORD_TEXT_POKE", HT_REC_CODE, parse_text_poke },
 };
 
@@ -321,9 +327,11 @@ static const struct {
 static int
 fail_short(struct ht_container *c, const struct ht_perf_raw *raw)
 {
-	return ht_fail(&c->diag, HT_EFORMAT, c->path, raw->offset, kinds[raw->type].name,
-	               "a record of %u bytes is too short for what it must hold, or its text has no end; "
-	               "it was passed over", raw->size);
+	return ht_fail(
+	    &c->diag, HT_EFORMAT, c->path, raw->offset, kinds[raw->type].name,
+	    "a record of %u bytes is too short for what it must hold, or its text has no end; "
+	    "it was passed over",
+	    raw->size);
 }
 
 int

@@ -60,7 +60,8 @@ zstd_lost(struct ht_perf_walk *w)
 }
 
 static int
-feed(struct ht_container *c, struct ht_perf_walk *w, const struct ht_perf_raw *raw, struct ht_diag *diag)
+feed(struct ht_container *c, struct ht_perf_walk *w, const struct ht_perf_raw *raw,
+     struct ht_diag *diag)
 {
 	const struct ht_perfdata *p = c->state;
 	uint64_t limit = p->comp_mmap_len ? p->comp_mmap_len : ZSTD_LIMIT_DEFAULT;
@@ -77,13 +78,15 @@ feed(struct ht_container *c, struct ht_perf_walk *w, const struct ht_perf_raw *r
 		w->done = 1;
 		return ht_fail(diag, HT_ENOMEM, c->path, raw->offset, "", "out of memory for zstd");
 	}
-	ht_zstd_feed(w->zstd, raw->at + head, size, raw->offset, limit < ZSTD_LIMIT_MAX ? limit : ZSTD_LIMIT_MAX);
+	ht_zstd_feed(w->zstd, raw->at + head, size, raw->offset,
+	             limit < ZSTD_LIMIT_MAX ? limit : ZSTD_LIMIT_MAX);
 	return 0;
 }
 
 /* The next record that lies in the file itself. */
 static int
-next_in_file(struct ht_container *c, struct ht_perf_walk *w, struct ht_perf_raw *raw, struct ht_diag *diag)
+next_in_file(struct ht_container *c, struct ht_perf_walk *w, struct ht_perf_raw *raw,
+             struct ht_diag *diag)
 {
 	const struct ht_perfdata *p = c->state;
 	const uint8_t *at = c->data + w->pos;
@@ -101,13 +104,19 @@ next_in_file(struct ht_container *c, struct ht_perf_walk *w, struct ht_perf_raw 
 	size = (uint32_t)ht_le(at + 6, 2);
 	if (size < 8) {
 		walk_cut(w, w->pos);
-		return ht_fail(diag, HT_EFORMAT, c->path, w->pos, "header.size",
-		               "a record of %u bytes; the file is damaged, records from here on are lost", size);
+		return ht_fail(
+		    diag, HT_EFORMAT, c->path, w->pos, "header.size",
+		    "a record of %u bytes; the file is damaged, records from here on are lost",
+		    size);
 	}
 	if (size > left)
 		return walk_cut(w, w->pos);
-	*raw = (struct ht_perf_raw){ .at = at, .size = size, .type = (uint32_t)ht_le(at, 4),
-	                             .misc = (uint16_t)ht_le(at + 4, 2), .offset = w->pos, .mapped = 1 };
+	*raw = (struct ht_perf_raw){ .at = at,
+		                     .size = size,
+		                     .type = (uint32_t)ht_le(at, 4),
+		                     .misc = (uint16_t)ht_le(at + 4, 2),
+		                     .offset = w->pos,
+		                     .mapped = 1 };
 	w->pos += size;
 	if (raw->type == HT_PERF_AUXTRACE || raw->type == HT_PERF_HEADER_TRACING_DATA)
 		take_payload(c, w, raw);

@@ -101,7 +101,8 @@ record_begin(struct ht_perf_writer *w, uint32_t type, uint16_t misc, size_t size
 	uint8_t *p;
 
 	if (all > RECORD_MAX) {
-		ht_fail(&w->diag, HT_ELIMIT, w->path, w->pos, "header.size", "a record of %zu bytes", all);
+		ht_fail(&w->diag, HT_ELIMIT, w->path, w->pos, "header.size",
+		        "a record of %zu bytes", all);
 		return NULL;
 	}
 	if (w->used + all > sizeof(w->buf) && ht_perf_writer_flush(w) < 0)
@@ -182,7 +183,8 @@ put_map(struct ht_perf_writer *w, const struct ht_record *rec, uint64_t addr, ui
 		put64(&id, rec->u.map.ino_generation);
 	}
 	put32(&p, prot);
-	put32(&p, rec->kind == HT_REC_MMAP && (rec->u.map.flags & HT_MAP_SHARED) ? MAP_SHARED : MAP_PRIVATE);
+	put32(&p, rec->kind == HT_REC_MMAP && (rec->u.map.flags & HT_MAP_SHARED) ? MAP_SHARED
+	                                                                         : MAP_PRIVATE);
 	memcpy(p, path, n + 1);
 	record_end(w, rec->pid, rec->tid, rec->time, TRACK_ID);
 	return 0;
@@ -200,7 +202,8 @@ put_mmap(struct ht_perf_writer *w, const struct ht_record *rec)
 		       (rec->u.map.flags & HT_MAP_WRITE ? PROT_WRITE : 0);
 	err = put_map(w, rec, rec->u.map.addr, rec->u.map.len, prot, *path ? path : "//anon");
 	if (!err && rec->u.map.build_id_size)
-		err = ht_perf_writer_see_file(w, path, rec->u.map.build_id, rec->u.map.build_id_size);
+		err =
+		    ht_perf_writer_see_file(w, path, rec->u.map.build_id, rec->u.map.build_id_size);
 	return err;
 }
 
@@ -223,7 +226,8 @@ put_comm(struct ht_perf_writer *w, const struct ht_record *rec)
 }
 
 static int
-put_task(struct ht_perf_writer *w, const struct ht_record *rec, uint32_t type, int32_t ppid, int32_t ptid)
+put_task(struct ht_perf_writer *w, const struct ht_record *rec, uint32_t type, int32_t ppid,
+         int32_t ptid)
 {
 	uint8_t *p = record_begin(w, type, 0, 32);
 
@@ -304,7 +308,8 @@ ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 	case HT_REC_MMAP:
 		return put_mmap(w, rec);
 	case HT_REC_MUNMAP:
-		return put_map(w, rec, rec->u.unmap.addr, rec->u.unmap.len, PROT_NONE, HT_PERF_MUNMAP_NAME);
+		return put_map(w, rec, rec->u.unmap.addr, rec->u.unmap.len, PROT_NONE,
+		               HT_PERF_MUNMAP_NAME);
 	case HT_REC_COMM:
 		return put_comm(w, rec);
 	case HT_REC_FORK:
@@ -318,7 +323,8 @@ ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 	case HT_REC_CODE:
 		return put_code(w, rec);
 	default:
-		return -HT_EINVAL; /* a mistake of the caller's, not of the file: the writer goes on */
+		return -HT_EINVAL; /* a mistake of the caller's, not of the file: the writer goes on
+		                    */
 	}
 }
 
@@ -336,14 +342,15 @@ stream_of(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid)
 	if (s)
 		*s = (struct ht_perf_writer_stream){ .pid = pid, .tid = tid };
 	else
-		ht_fail(&w->diag, index > w->streams.n ? HT_EINVAL : HT_ENOMEM, w->path, ht_perf_writer_size(w),
-		        "stream", "stream %u cannot be added after %zu others", index, w->streams.n);
+		ht_fail(&w->diag, index > w->streams.n ? HT_EINVAL : HT_ENOMEM, w->path,
+		        ht_perf_writer_size(w), "stream",
+		        "stream %u cannot be added after %zu others", index, w->streams.n);
 	return s;
 }
 
 static int
-put_aux(struct ht_perf_writer *w, const struct ht_perf_writer_stream *s, uint64_t size, uint64_t time,
-        uint64_t flags)
+put_aux(struct ht_perf_writer *w, const struct ht_perf_writer_stream *s, uint64_t size,
+        uint64_t time, uint64_t flags)
 {
 	uint8_t *p = record_begin(w, PERF_RECORD_AUX, 0, 32);
 
@@ -370,7 +377,8 @@ put_auxtrace(struct ht_perf_writer *w, uint32_t index, uint64_t size, uint64_t t
 		return -w->diag.error;
 	e = ht_vec_push(&w->index);
 	if (!e)
-		return ht_fail(&w->diag, HT_ENOMEM, w->path, w->pos, "", "out of memory for the index");
+		return ht_fail(&w->diag, HT_ENOMEM, w->path, w->pos, "",
+		               "out of memory for the index");
 	*e = (struct ht_perf_writer_entry){ ht_perf_writer_size(w), AUXTRACE_SIZE };
 	p = w->buf + w->used;
 	memcpy(p, &h, sizeof(h));

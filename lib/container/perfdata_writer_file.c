@@ -31,7 +31,8 @@ struct file_attr {
 
 _Static_assert(sizeof(struct file_header) == HT_PERF_HEADER_SIZE, "the file header has 104 bytes");
 _Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER7 ||
-               sizeof(struct perf_event_attr) > PERF_ATTR_SIZE_VER7, "attributes have at least sig_data");
+                   sizeof(struct perf_event_attr) > PERF_ATTR_SIZE_VER7,
+               "attributes have at least sig_data");
 
 #define IDS_OFFSET   sizeof(struct file_header)
 #define ATTRS_OFFSET (IDS_OFFSET + N_ATTRS * sizeof(uint64_t))
@@ -69,7 +70,9 @@ static int
 put_head(struct ht_perf_writer *w)
 {
 	const uint64_t ids[N_ATTRS] = { TRACE_ID, TRACK_ID };
-	struct file_header h = { .magic = HT_PERF_MAGIC, .size = sizeof(h), .attr_size = FILE_ATTR_SIZE };
+	struct file_header h = { .magic = HT_PERF_MAGIC,
+		                 .size = sizeof(h),
+		                 .attr_size = FILE_ATTR_SIZE };
 	struct perf_event_attr attr[N_ATTRS];
 
 	h.attrs = (struct file_section){ ATTRS_OFFSET, N_ATTRS * FILE_ATTR_SIZE };
@@ -80,7 +83,8 @@ put_head(struct ht_perf_writer *w)
 	for (unsigned i = 0; i < N_ATTRS; i++) {
 		struct file_section s = { IDS_OFFSET + i * sizeof(uint64_t), sizeof(uint64_t) };
 
-		if (ht_perf_writer_put(w, &attr[i], ATTR_SIZE) < 0 || ht_perf_writer_put(w, &s, sizeof(s)) < 0)
+		if (ht_perf_writer_put(w, &attr[i], ATTR_SIZE) < 0 ||
+		    ht_perf_writer_put(w, &s, sizeof(s)) < 0)
 			return -w->diag.error;
 	}
 	return 0;
@@ -120,12 +124,14 @@ put_info(struct ht_perf_writer *w)
 	info.word[HT_PERF_PT_MARK] = HT_PERF_PT_MARK_VALUE;
 	info.word[HT_PERF_PT_MARK_FLAGS] = w->config.software ? 1 : 0;
 	if (w->config.backend)
-		memcpy(&info.word[HT_PERF_PT_MARK_NAME], w->config.backend, strnlen(w->config.backend, 15));
+		memcpy(&info.word[HT_PERF_PT_MARK_NAME], w->config.backend,
+		       strnlen(w->config.backend, 15));
 	conv.shift = c->shift;
 	conv.mult = c->mult;
 	conv.zero = c->zero;
 	conv.cap_zero = c->valid;
-	if (ht_perf_writer_put(w, &info, sizeof(info)) < 0 || ht_perf_writer_put(w, &conv, sizeof(conv)) < 0)
+	if (ht_perf_writer_put(w, &info, sizeof(info)) < 0 ||
+	    ht_perf_writer_put(w, &conv, sizeof(conv)) < 0)
 		return -w->diag.error;
 	return 0;
 }
@@ -147,8 +153,8 @@ ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config
 	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (w->fd < 0) {
 		err = errno;
-		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO, path,
-		        HT_NO_OFFSET, "", "cannot create the capture: %s", strerror(err));
+		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO,
+		        path, HT_NO_OFFSET, "", "cannot create the capture: %s", strerror(err));
 	} else if (lseek(w->fd, 0, SEEK_CUR) < 0) {
 		ht_fail(&w->diag, HT_EIO, path, HT_NO_OFFSET, "",
 		        "a capture cannot be written to a pipe or terminal; give a file");
@@ -223,7 +229,8 @@ hash_grow(struct ht_perf_writer *w)
 }
 
 int
-ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_t *id, unsigned size)
+ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_t *id,
+                        unsigned size)
 {
 	struct ht_perf_writer_file *f;
 	uint32_t *slot;
@@ -249,7 +256,8 @@ ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_
 	memcpy(f->build_id, id, f->build_id_size);
 	return 0;
 nomem:
-	return ht_fail(&w->diag, HT_ENOMEM, w->path, ht_perf_writer_size(w), "", "out of memory for the list of files");
+	return ht_fail(&w->diag, HT_ENOMEM, w->path, ht_perf_writer_size(w), "",
+	               "out of memory for the list of files");
 }
 
 /* -- features ------------------------------------------------------------------ */
@@ -280,7 +288,8 @@ static int
 add_string(struct bytes *b, const char *s)
 {
 	static const uint8_t zeros[HT_PERF_STRING_ALIGN];
-	size_t n = strlen(s) + 1, all = (n + HT_PERF_STRING_ALIGN - 1) & ~(size_t)(HT_PERF_STRING_ALIGN - 1);
+	size_t n = strlen(s) + 1,
+	       all = (n + HT_PERF_STRING_ALIGN - 1) & ~(size_t)(HT_PERF_STRING_ALIGN - 1);
 
 	if (add32(b, (uint32_t)all) < 0 || add(b, s, n) < 0)
 		return -HT_ENOMEM;
@@ -310,7 +319,8 @@ feat_build_id(const struct ht_perf_writer *w, struct bytes *b)
 			continue;
 		e.h.size = (uint16_t)(sizeof(e) + pad);
 		memcpy(e.id, f->build_id, sizeof(e.id));
-		if (add(b, &e, sizeof(e)) < 0 || add(b, f->path, n) < 0 || add(b, zeros, pad - n) < 0)
+		if (add(b, &e, sizeof(e)) < 0 || add(b, f->path, n) < 0 ||
+		    add(b, zeros, pad - n) < 0)
 			return -HT_ENOMEM;
 	}
 	return 0;
@@ -372,7 +382,8 @@ cpuinfo(const char *name, char *value, size_t size)
 		char *colon = strchr(line, ':');
 		size_t n = strlen(name);
 
-		if (!colon || strncmp(line, name, n) || (line[n] != '\t' && line[n] != ' ' && line[n] != ':'))
+		if (!colon || strncmp(line, name, n) ||
+		    (line[n] != '\t' && line[n] != ' ' && line[n] != ':'))
 			continue;
 		colon += 1 + (colon[1] == ' ');
 		colon[strcspn(colon, "\n")] = 0;
@@ -390,7 +401,8 @@ feat_cpudesc(const struct ht_perf_writer *w, struct bytes *b)
 
 	cpuinfo("model name", model, sizeof(model));
 	if (w->config.software)
-		snprintf(text, sizeof(text), "software trace unit (%s): branches exact, times emulated; on %s",
+		snprintf(text, sizeof(text),
+		         "software trace unit (%s): branches exact, times emulated; on %s",
 		         w->config.backend ? w->config.backend : "?", model);
 	else
 		snprintf(text, sizeof(text), "%s", model);
@@ -404,8 +416,9 @@ feat_cpuid(const struct ht_perf_writer *w, struct bytes *b)
 	char vendor[64], family[32], model[32], step[32], text[200];
 
 	if (c->family) {
-		snprintf(text, sizeof(text), "%s,%u,%u,%u", c->vendor_intel ? "GenuineIntel" : "unknown",
-		         c->family, c->model, c->stepping);
+		snprintf(text, sizeof(text), "%s,%u,%u,%u",
+		         c->vendor_intel ? "GenuineIntel" : "unknown", c->family, c->model,
+		         c->stepping);
 	} else {
 		cpuinfo("vendor_id", vendor, sizeof(vendor));
 		cpuinfo("cpu family", family, sizeof(family));
@@ -483,7 +496,8 @@ feat_hwtrace(const struct ht_perf_writer *w, struct bytes *b)
 {
 	char backend[128];
 
-	snprintf(backend, sizeof(backend), "backend=%s", w->config.backend ? w->config.backend : "");
+	snprintf(backend, sizeof(backend), "backend=%s",
+	         w->config.backend ? w->config.backend : "");
 	if (add32(b, 2) < 0 || add_string(b, backend) < 0)
 		return -HT_ENOMEM;
 	return add_string(b, w->config.software ? "software=1" : "software=0");
@@ -552,20 +566,23 @@ put_final_head(struct ht_perf_writer *w, struct file_header *h)
 		n = pwrite(w->fd, h, sizeof(*h), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(*h))
-		return ht_fail(&w->diag, HT_EIO, w->path, 0, "header", "cannot complete the header: %s",
+		return ht_fail(&w->diag, HT_EIO, w->path, 0, "header",
+		               "cannot complete the header: %s",
 		               n < 0 ? strerror(errno) : "short write");
 	n = close(w->fd);
 	w->fd = -1;
 	if (n < 0)
-		return ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "", "closing the capture: %s",
-		               strerror(errno));
+		return ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "",
+		               "closing the capture: %s", strerror(errno));
 	return 0;
 }
 
 int
 ht_perf_writer_finish(struct ht_perf_writer *w, struct ht_diag *diag)
 {
-	struct file_header h = { .magic = HT_PERF_MAGIC, .size = sizeof(h), .attr_size = FILE_ATTR_SIZE };
+	struct file_header h = { .magic = HT_PERF_MAGIC,
+		                 .size = sizeof(h),
+		                 .attr_size = FILE_ATTR_SIZE };
 	int err;
 
 	h.attrs = (struct file_section){ ATTRS_OFFSET, N_ATTRS * FILE_ATTR_SIZE };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the writer: perfdata_writer.c (records, trace) and perfdata_writer_file.c (file header). */
+/* Inside of the writer: perfdata_writer.c (records, trace), perfdata_writer_file.c (the rest). */
 #ifndef CONTAINER_PERFDATA_WRITER_IMPL_H
 #define CONTAINER_PERFDATA_WRITER_IMPL_H
 
@@ -44,7 +44,8 @@ struct ht_perf_writer {
 	struct { struct ht_perf_writer_stream *at; size_t n, cap; } streams;
 	struct { struct ht_perf_writer_entry *at; size_t n, cap; } index;
 	struct { struct ht_perf_writer_file *at; size_t n, cap; } files;
-	struct { uint32_t *at; size_t n, cap; } hash; /* open addressing over files; 0 = free, else index + 1 */
+	/* open addressing over files; 0 = free, else index + 1 */
+	struct { uint32_t *at; size_t n, cap; } hash;
 	size_t           used;
 	uint8_t          buf[1 << 17];
 };
@@ -53,6 +54,7 @@ int ht_perf_writer_flush(struct ht_perf_writer *w);
 /* Flush, then write `size` bytes. */
 int ht_perf_writer_put(struct ht_perf_writer *w, const void *data, size_t size);
 /* Remember a file for HEADER_BUILD_ID. */
-int ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_t *id, unsigned size);
+int ht_perf_writer_see_file(struct ht_perf_writer *w, const char *path, const uint8_t *id,
+                            unsigned size);
 
 #endif

@@ -17,7 +17,7 @@ struct ht_zstd {
 	ZSTD_inBuffer  in;
 	uint64_t       offset;     /* of the record whose payload `in` is */
 	uint64_t       left;       /* output that it may still give */
-	int            more;       /* the last call filled the buffer: there may be output without input */
+	int more; /* the last call filled the buffer: there may be output without input */
 	size_t         start, end; /* not handed out yet: buf[start..end) */
 	uint8_t        buf[OUT_SIZE];
 };
@@ -76,10 +76,12 @@ inflate_some(struct ht_zstd *z, const char *path, struct ht_diag *diag)
 	rc = ZSTD_decompressStream(z->stream, &out, &z->in);
 	if (ZSTD_isError(rc))
 		return ht_fail(diag, HT_EFORMAT, path, z->offset, "PERF_RECORD_COMPRESSED",
-		               "the zstd stream is damaged (%s); records from here on are lost", ZSTD_getErrorName(rc));
+		               "the zstd stream is damaged (%s); records from here on are lost",
+		               ZSTD_getErrorName(rc));
 	if (out.pos > z->left)
 		return ht_fail(diag, HT_ELIMIT, path, z->offset, "PERF_RECORD_COMPRESSED",
-		               "gives more bytes than the recording's buffer had; records from here on are lost");
+		               "gives more bytes than the recording's buffer had; records from "
+		               "here on are lost");
 	z->left -= out.pos;
 	z->end += out.pos;
 	z->more = out.pos == out.size;
@@ -96,11 +98,15 @@ ht_zstd_record(struct ht_zstd *z, struct ht_perf_raw *raw, const char *path, str
 		int rc;
 
 		if (have >= 8 && size < 8)
-			return ht_fail(diag, HT_EFORMAT, path, z->offset, "header.size",
-			               "a compressed record of %u bytes; records from here on are lost", size);
+			return ht_fail(
+			    diag, HT_EFORMAT, path, z->offset, "header.size",
+			    "a compressed record of %u bytes; records from here on are lost", size);
 		if (have >= 8 && size <= have) {
-			*raw = (struct ht_perf_raw){ .at = p, .size = size, .type = (uint32_t)ht_le(p, 4),
-			                             .misc = (uint16_t)ht_le(p + 4, 2), .offset = z->offset };
+			*raw = (struct ht_perf_raw){ .at = p,
+				                     .size = size,
+				                     .type = (uint32_t)ht_le(p, 4),
+				                     .misc = (uint16_t)ht_le(p + 4, 2),
+				                     .offset = z->offset };
 			z->start += size;
 			return 1;
 		}

@@ -52,8 +52,8 @@ read_small(const char *path, size_t max, size_t *size, int *err, struct ht_diag 
 
 		if (fd >= 0)
 			close(fd);
-		*err = ht_fail(diag, e == EACCES ? HT_EPERM : HT_EIO, path, HT_NO_OFFSET, "", "cannot open: %s",
-		               strerror(e));
+		*err = ht_fail(diag, e == EACCES ? HT_EPERM : HT_EIO, path, HT_NO_OFFSET, "",
+		               "cannot open: %s", strerror(e));
 		return NULL;
 	}
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < max)
@@ -66,7 +66,8 @@ read_small(const char *path, size_t max, size_t *size, int *err, struct ht_diag 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			*err = ht_fail(diag, HT_EIO, path, *size, "", "cannot read: %s", strerror(errno));
+			*err = ht_fail(diag, HT_EIO, path, *size, "", "cannot read: %s",
+			               strerror(errno));
 			free(buf);
 			close(fd);
 			return NULL;
@@ -82,7 +83,8 @@ read_small(const char *path, size_t max, size_t *size, int *err, struct ht_diag 
 }
 
 static int
-add_map(struct raw *r, uint64_t addr, uint64_t len, uint64_t pgoff, const char *path, uint64_t line_offset)
+add_map(struct raw *r, uint64_t addr, uint64_t len, uint64_t pgoff, const char *path,
+        uint64_t line_offset)
 {
 	struct raw_map *m = ht_vec_push(&r->maps);
 
@@ -132,7 +134,9 @@ read_line(struct raw *r, const char *path, const char *text, const char *line, u
 	for (int i = 0; i < 3; i++)
 		if (take_number(&p, &v[i]) < 0)
 			return ht_fail(diag, HT_EFORMAT, path, (uint64_t)(line - text), fields[i],
-			               "line %u: no number; a line is address, size, offset (decimal or 0x hex)", number);
+			               "line %u: no number; a line is address, size, offset "
+			               "(decimal or 0x hex)",
+			               number);
 	p = skip_blanks(p);
 	if (*p && *p != '\n' && *p != '#')
 		return ht_fail(diag, HT_EFORMAT, path, (uint64_t)(p - text), "offset",
@@ -141,9 +145,11 @@ read_line(struct raw *r, const char *path, const char *text, const char *line, u
 		return ht_fail(diag, HT_EFORMAT, path, (uint64_t)(line - text), "size",
 		               "line %u: is %s", number, v[1] ? "too large for its address" : "0");
 	if (v[2] > pages_size || v[1] > pages_size - v[2])
-		return ht_fail(diag, HT_EFORMAT, path, (uint64_t)(line - text), "offset",
-		               "line %u: 0x%llx + 0x%llx lies outside of the pages, which are %llu bytes", number,
-		               (unsigned long long)v[2], (unsigned long long)v[1], (unsigned long long)pages_size);
+		return ht_fail(
+		    diag, HT_EFORMAT, path, (uint64_t)(line - text), "offset",
+		    "line %u: 0x%llx + 0x%llx lies outside of the pages, which are %llu bytes",
+		    number, (unsigned long long)v[2], (unsigned long long)v[1],
+		    (unsigned long long)pages_size);
 	if (add_map(r, v[0], v[1], v[2], r->pages, (uint64_t)(line - text)) < 0)
 		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
 	return 0;
@@ -159,15 +165,17 @@ read_map(struct raw *r, const char *path, struct ht_diag *diag)
 	char *text;
 
 	if (!r->pages)
-		return ht_fail(diag, HT_EINVAL, path, HT_NO_OFFSET, "pages", "a map needs the pages that it maps");
+		return ht_fail(diag, HT_EINVAL, path, HT_NO_OFFSET, "pages",
+		               "a map needs the pages that it maps");
 	if (stat(r->pages, &st) < 0)
-		return ht_fail(diag, errno == EACCES ? HT_EPERM : HT_EIO, r->pages, HT_NO_OFFSET, "",
-		               "cannot open: %s", strerror(errno));
+		return ht_fail(diag, errno == EACCES ? HT_EPERM : HT_EIO, r->pages, HT_NO_OFFSET,
+		               "", "cannot open: %s", strerror(errno));
 	text = (char *)read_small(path, SIZE_MAX / 2, &size, &err, diag);
 	if (!text)
 		return err;
 	if (strlen(text) != size)
-		err = ht_fail(diag, HT_EFORMAT, path, strlen(text), "", "a zero byte: the map must be text");
+		err = ht_fail(diag, HT_EFORMAT, path, strlen(text), "",
+		              "a zero byte: the map must be text");
 	for (const char *line = text; !err && *line; number++) {
 		err = read_line(r, path, text, line, number, (uint64_t)st.st_size, diag);
 		line += strcspn(line, "\n");
@@ -186,7 +194,8 @@ read_phdr(struct raw *r, const char *path, const Elf64_Phdr *p, uint64_t at, uin
 	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !p->p_filesz)
 		return 0;
 	if (p->p_filesz > UINT64_MAX - (p->p_vaddr + slide))
-		return ht_fail(diag, HT_EFORMAT, path, at, "p_filesz", "is too large for its address");
+		return ht_fail(diag, HT_EFORMAT, path, at, "p_filesz",
+		               "is too large for its address");
 	if (add_map(r, p->p_vaddr + slide, p->p_filesz, p->p_offset, r->elf, at) < 0)
 		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
 	return 0;
@@ -203,8 +212,10 @@ read_segments(struct raw *r, const uint8_t *data, size_t size, uint64_t base, st
 	Elf64_Phdr p;
 	int err = 0;
 
-	if (!head || memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB)
-		return ht_fail(diag, HT_EFORMAT, r->elf, 0, "e_ident", "is no 64-bit little-endian ELF file");
+	if (!head || memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] != ELFCLASS64 ||
+	    head[EI_DATA] != ELFDATA2LSB)
+		return ht_fail(diag, HT_EFORMAT, r->elf, 0, "e_ident",
+		               "is no 64-bit little-endian ELF file");
 	memcpy(&e, head, sizeof(e));
 	ht_cursor_seek(&k, e.e_phoff);
 	table = ht_cursor_take(&k, (size_t)e.e_phnum * sizeof(p));
@@ -234,8 +245,9 @@ read_elf(struct raw *r, const char *spec, struct ht_diag *diag)
 	int err = 0;
 
 	if (!at || at == spec || take_number(&p, &base) < 0 || *p)
-		return ht_fail(diag, HT_EINVAL, spec, HT_NO_OFFSET, "base",
-		               "write FILE@BASE, BASE being the address that the file lies at (0x hex)");
+		return ht_fail(
+		    diag, HT_EINVAL, spec, HT_NO_OFFSET, "base",
+		    "write FILE@BASE, BASE being the address that the file lies at (0x hex)");
 	r->elf = strndup(spec, (size_t)(at - spec));
 	if (!r->elf)
 		return ht_fail(diag, HT_ENOMEM, spec, HT_NO_OFFSET, "", "out of memory");
@@ -272,8 +284,13 @@ raw_open(struct ht_container *c, const struct ht_container_config *config, struc
 	if (err)
 		return err;
 	r->chunk = (struct ht_chunk){ .data = c->data, .size = c->size };
-	c->streams[0] = (struct ht_stream){ .source = HT_SOURCE_INTEL_PT, .pid = 0, .tid = 0, .cpu = -1,
-	                                    .chunks = &r->chunk, .n_chunks = c->size > 0, .bytes = c->size };
+	c->streams[0] = (struct ht_stream){ .source = HT_SOURCE_INTEL_PT,
+		                            .pid = 0,
+		                            .tid = 0,
+		                            .cpu = -1,
+		                            .chunks = &r->chunk,
+		                            .n_chunks = c->size > 0,
+		                            .bytes = c->size };
 	c->n_streams = 1;
 	c->info.source = HT_SOURCE_INTEL_PT;
 	c->info.arch = HT_ARCH_X86_64;

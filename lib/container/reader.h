@@ -12,12 +12,14 @@ struct ht_reader {
 	const char *name;
 	/* 1 when the first bytes look like this format. */
 	int (*match)(const uint8_t *data, size_t size);
-	/* Fill info and streams; build private state into c->state.  close is called after a failure too. */
-	int (*open)(struct ht_container *c, const struct ht_container_config *config, struct ht_diag *diag);
+	/* Fill info and streams, private state in c->state; close is called even after a failure. */
+	int (*open)(struct ht_container *c, const struct ht_container_config *config,
+	            struct ht_diag *diag);
 	void (*close)(struct ht_container *c);
 	int (*next)(struct ht_container *c, struct ht_record *rec);
 	void (*rewind)(struct ht_container *c);
-	unsigned (*build_id)(const struct ht_container *c, const char *path, uint8_t id[HT_BUILD_ID_MAX]);
+	unsigned (*build_id)(const struct ht_container *c, const char *path,
+	                     uint8_t id[HT_BUILD_ID_MAX]);
 };
 
 struct ht_container {
@@ -38,8 +40,9 @@ struct ht_container {
  * As ht_container_open(), of a file that is in memory already; `data` is
  * borrowed until close.  For tests and fuzzing.
  */
-int ht_container_open_memory(const void *data, size_t size, const struct ht_container_config *config,
-                             struct ht_container **out, struct ht_diag *diag);
+int ht_container_open_memory(const void *data, size_t size,
+                             const struct ht_container_config *config, struct ht_container **out,
+                             struct ht_diag *diag);
 
 extern const struct ht_reader ht_reader_perfdata;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */

@@ -25,7 +25,8 @@ static void
 compressed(struct pb *b, const struct pb *plain, size_t step)
 {
 	uint8_t out[4096];
-	size_t n = ZSTD_compress(out, sizeof(out), plain->at + plain->data, plain->n - plain->data, 1);
+	size_t n =
+	    ZSTD_compress(out, sizeof(out), plain->at + plain->data, plain->n - plain->data, 1);
 
 	if (ZSTD_isError(n))
 		exit(1);

@@ -24,7 +24,8 @@ test_numbers(void **state)
 	assert_int_equal(c.failed, 0);
 }
 
-/* Each read of each size at each distance from the end, in a block that ends where the data ends. */
+/* Each read of each size at each distance from the end, in a block that ends where the data ends.
+ */
 static void
 test_no_overrun(void **state)
 {
@@ -44,7 +45,8 @@ test_no_overrun(void **state)
 				if (n <= size - pos) {
 					assert_int_equal(c.failed, 0);
 					assert_int_equal(c.pos, pos + n);
-					assert_true(v == (n == 8 ? UINT64_MAX : (1ull << (8 * n)) - 1));
+					assert_true(v ==
+					            (n == 8 ? UINT64_MAX : (1ull << (8 * n)) - 1));
 				} else {
 					assert_int_equal(c.failed, 1);
 					assert_int_equal(c.pos, pos);

@@ -217,8 +217,8 @@ pb_end(struct pb *b, unsigned attr, const struct pb_id *id)
 }
 
 void
-pb_mmap2(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t addr, uint64_t len, uint64_t pgoff,
-         uint32_t prot, const char *path)
+pb_mmap2(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t addr, uint64_t len,
+         uint64_t pgoff, uint32_t prot, const char *path)
 {
 	pb_record(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
 	pb_u32(b, id->pid);
@@ -237,7 +237,8 @@ pb_mmap2(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t addr, uin
 }
 
 void
-pb_aux(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t offset, uint64_t size, uint64_t flags)
+pb_aux(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t offset, uint64_t size,
+       uint64_t flags)
 {
 	pb_record(b, PERF_RECORD_AUX, 0);
 	pb_u64(b, offset);
@@ -247,7 +248,8 @@ pb_aux(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t offset, uin
 }
 
 void
-pb_auxtrace(struct pb *b, uint32_t idx, uint32_t tid, uint32_t cpu, uint64_t offset, const void *data, size_t size)
+pb_auxtrace(struct pb *b, uint32_t idx, uint32_t tid, uint32_t cpu, uint64_t offset,
+            const void *data, size_t size)
 {
 	pb_record(b, 71, 0);
 	pb_u64(b, size);
@@ -275,11 +277,14 @@ pb_auxtrace_info(struct pb *b, uint32_t type, const uint64_t *words, unsigned n)
 
 static const uint64_t layouts[PB_FLAVOURS] = {
 	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER,
-	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
-	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU,
+	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+	    PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+	    PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU,
 	PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 	0,
-	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+	    PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER,
 };
 
 static void
@@ -353,11 +358,19 @@ sample_records(struct pb *b, const struct pb_id *id)
 void
 pb_sample_file(struct pb *b, unsigned flavour)
 {
-	const uint64_t words[] = { 8, 31, 581029125, 1000, 1, 1 << 10, 1 << 11, 0, 0, 0, 1 << 9, 0xf << 14, 2, 308,
-	                           2, 37, 0, 0 };
+	const uint64_t words[] = { 8, 31,     581029125, 1000, 1,   1 << 10, 1 << 11, 0, 0,
+		                   0, 1 << 9, 0xf << 14, 2,    308, 2,       37,      0, 0 };
 	const struct pb_attr attrs[2] = {
-		{ .type = 8, .config = 0x2401, .sample_type = layouts[flavour], .sample_id_all = 1, .id = 5 },
-		{ .type = 1, .config = 9, .sample_type = layouts[flavour], .sample_id_all = 1, .id = 6 },
+		{ .type = 8,
+		  .config = 0x2401,
+		  .sample_type = layouts[flavour],
+		  .sample_id_all = 1,
+		  .id = 5 },
+		{ .type = 1,
+		  .config = 9,
+		  .sample_type = layouts[flavour],
+		  .sample_id_all = 1,
+		  .id = 6 },
 	};
 	struct pb_id id = { 100, 101, 5000, 5, 0, 2 };
 	int per_cpu = flavour == 1;
@@ -377,7 +390,11 @@ pb_sample_file(struct pb *b, unsigned flavour)
 	id.id = 5;
 	pb_aux(b, 0, &id, 24, 16, 0);
 	pb_auxtrace(b, 0, per_cpu ? UINT32_MAX : 101, per_cpu ? 2 : UINT32_MAX, 24, trace + 24, 16);
-	pb_feature(b, 2, "\x43\0\0\0\x02\x80\x34\0\xff\xff\xff\xff" "abcdefghijklmnopqrst\x14\0\0\0" "/bin/thing\0\0\0\0\0\0", 52);
+	pb_feature(b, 2,
+	           "\x43\0\0\0\x02\x80\x34\0\xff\xff\xff\xff"
+	           "abcdefghijklmnopqrst\x14\0\0\0"
+	           "/bin/thing\0\0\0\0\0\0",
+	           52);
 	pb_feature_text(b, 3, "host");
 	pb_feature_text(b, 6, "x86_64");
 	pb_feature_text(b, 9, "GenuineIntel,6,85,4");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf.data files made by hand in memory, field by field, without any code of the reader or the writer. */
+/* perf.data files made by hand in memory, field by field, without any code of the reader or the
+ * writer. */
 #ifndef TESTS_PERF_BUILD_H
 #define TESTS_PERF_BUILD_H
 
@@ -48,11 +49,12 @@ void pb_text(struct pb *b, const char *s); /* with NUL, filled up to 8 */
 /* Close the record; `id` (may be NULL) makes the trailer that attribute `attr` asks for. */
 void pb_end(struct pb *b, unsigned attr, const struct pb_id *id);
 /* Whole records. */
-void pb_mmap2(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t addr, uint64_t len, uint64_t pgoff,
-              uint32_t prot, const char *path);
-void pb_aux(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t offset, uint64_t size, uint64_t flags);
-void pb_auxtrace(struct pb *b, uint32_t idx, uint32_t tid, uint32_t cpu, uint64_t offset, const void *data,
-                 size_t size);
+void pb_mmap2(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t addr, uint64_t len,
+              uint64_t pgoff, uint32_t prot, const char *path);
+void pb_aux(struct pb *b, unsigned attr, const struct pb_id *id, uint64_t offset, uint64_t size,
+            uint64_t flags);
+void pb_auxtrace(struct pb *b, uint32_t idx, uint32_t tid, uint32_t cpu, uint64_t offset,
+                 const void *data, size_t size);
 void pb_auxtrace_info(struct pb *b, uint32_t type, const uint64_t *words, unsigned n);
 /* Features, by rising bit; the last call of a file is pb_finish(). */
 void pb_feature(struct pb *b, unsigned bit, const void *data, size_t size);
@@ -64,7 +66,8 @@ void pb_free(struct pb *b);
 void pb_sample_file(struct pb *b, unsigned flavour);
 #define PB_FLAVOURS 6
 
-/* Open the first `size` bytes of it in an exact heap block, so that ASan sees the first byte too far. */
+/* Open the first `size` bytes of it in an exact heap block, so that ASan sees the first byte too
+ * far. */
 struct pb_open {
 	uint8_t *block;
 	struct ht_container *c;

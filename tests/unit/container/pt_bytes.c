@@ -101,16 +101,31 @@ elf_make(const char *path, uint64_t base, const uint8_t *code, size_t size, cons
 	f.e.e_shentsize = sizeof(f.s[0]);
 	f.e.e_shnum = 4;
 	f.e.e_shstrndx = 3;
-	f.p[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = base, .p_paddr = base,
-	                       .p_filesz = 0x1000 + size, .p_memsz = 0x1000 + size, .p_align = 0x1000 };
-	f.p[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_flags = PF_R, .p_offset = offsetof(__typeof__(f), n),
-	                       .p_filesz = 36, .p_memsz = 36, .p_align = 4 };
+	f.p[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
+		               .p_flags = PF_R | PF_X,
+		               .p_vaddr = base,
+		               .p_paddr = base,
+		               .p_filesz = 0x1000 + size,
+		               .p_memsz = 0x1000 + size,
+		               .p_align = 0x1000 };
+	f.p[1] = (Elf64_Phdr){ .p_type = PT_NOTE,
+		               .p_flags = PF_R,
+		               .p_offset = offsetof(__typeof__(f), n),
+		               .p_filesz = 36,
+		               .p_memsz = 36,
+		               .p_align = 4 };
 	f.s[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOTE, .sh_addralign = 4,
 	                       .sh_offset = offsetof(__typeof__(f), n), .sh_size = 36 };
-	f.s[2] = (Elf64_Shdr){ .sh_name = 20, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-	                       .sh_addr = base + 0x1000, .sh_offset = 0x1000, .sh_size = size };
-	f.s[3] = (Elf64_Shdr){ .sh_name = 26, .sh_type = SHT_STRTAB, .sh_offset = offsetof(__typeof__(f), names),
-	                       .sh_size = sizeof(names) };
+	f.s[2] = (Elf64_Shdr){ .sh_name = 20,
+		               .sh_type = SHT_PROGBITS,
+		               .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		               .sh_addr = base + 0x1000,
+		               .sh_offset = 0x1000,
+		               .sh_size = size };
+	f.s[3] = (Elf64_Shdr){ .sh_name = 26,
+		               .sh_type = SHT_STRTAB,
+		               .sh_offset = offsetof(__typeof__(f), names),
+		               .sh_size = sizeof(names) };
 	f.n = (Elf64_Nhdr){ 4, 20, NT_GNU_BUILD_ID };
 	memcpy(f.gnu, "GNU", 4);
 	memcpy(f.id, id, 20);

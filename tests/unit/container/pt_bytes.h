@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT packets and small ELF files made by hand, for tests that need a trace whose meaning is known. */
+/* Intel PT packets and small ELF files made by hand, for tests that need a trace whose meaning is
+ * known. */
 #ifndef TESTS_PT_BYTES_H
 #define TESTS_PT_BYTES_H
 
@@ -19,6 +20,7 @@ void pt_pge(struct pt_bytes *b, uint64_t ip);
 void pt_pgd(struct pt_bytes *b);  /* without IP, as at a syscall */
 
 /* A static x86-64 ELF file: `code` at file offset 0x1000, vaddr base + 0x1000, with a build-id. */
-void elf_make(const char *path, uint64_t base, const uint8_t *code, size_t size, const uint8_t id[20]);
+void elf_make(const char *path, uint64_t base, const uint8_t *code, size_t size,
+              const uint8_t id[20]);
 
 #endif

@@ -33,14 +33,17 @@
 
 static const struct ht_clock clock_perf = { 1, 31, 581029125, 18444502336406842448ull };
 
-/* call 20; xor; je 0b; nop nop; 0b: syscall; test; je 17; 11: syscall; call *rax; jmp 11; 17: syscall; 20: nop; ret */
+/* call 20; xor; je 0b; nop nop; 0b: syscall; test; je 17; 11: syscall; call *rax; jmp 11; 17:
+ * syscall; 20: nop; ret */
 static const uint8_t code_main[] = {
 	0xe8, 0x1b, 0, 0, 0, 0x31, 0xc0, 0x74, 2, 0x90, 0x90, 0x0f, 5, 0x85, 0xc0, 0x74, 6, 0x0f, 5,
 	0xff, 0xd0, 0xeb, 0xfa, 0x0f, 5, 0, 0, 0, 0, 0, 0, 0, 0x90, 0xc3
 };
 static const uint8_t code_lib1[] = { 0x90, 0xeb, 0, 0xc3 };          /* nop; jmp; ret */
 static const uint8_t code_lib2[] = { 0x31, 0xc0, 0xc3 };             /* xor; ret */
-static const uint8_t code_prog[] = { 0x90, 0x90, 0x74, 1, 0x90, 0x0f, 5 }; /* nop nop; je; nop; syscall */
+static const uint8_t code_prog[] = {
+	0x90, 0x90, 0x74, 1, 0x90, 0x0f, 5
+}; /* nop nop; je; nop; syscall */
 
 static const char want_parent[] =
 	"401000 401020 401021 401005 401007 40100b 40100d 40100f 401011 "
@@ -89,7 +92,8 @@ put_map(struct made *m, int pid, uint64_t time, uint64_t addr, const char *name,
 }
 
 static void
-make_elf(struct made *m, const char *name, uint64_t base, const uint8_t *code, size_t size, uint8_t id)
+make_elf(struct made *m, const char *name, uint64_t base, const uint8_t *code, size_t size,
+         uint8_t id)
 {
 	char path[96];
 	uint8_t ids[20];
@@ -115,9 +119,13 @@ make_records(struct made *m, const struct variant *v)
 {
 	uint64_t t;
 
-	put(m, (struct ht_record){ .kind = HT_REC_COMM, .pid = PARENT, .tid = PARENT, .u.comm = { "main", 1 } });
+	put(m, (struct ht_record){
+		   .kind = HT_REC_COMM, .pid = PARENT, .tid = PARENT, .u.comm = { "main", 1 } });
 	put_map(m, PARENT, 0, MAIN, "main.elf", 0x10);
-	put(m, (struct ht_record){ .kind = HT_REC_FORK, .pid = CHILD, .tid = CHILD, .time = ns(START + 1000),
+	put(m, (struct ht_record){ .kind = HT_REC_FORK,
+	                           .pid = CHILD,
+	                           .tid = CHILD,
+	                           .time = ns(START + 1000),
 	                           .u.fork = { PARENT, PARENT } });
 	t = ns(START + 1500 + (uint64_t)v->stamp);
 	put_map(m, PARENT, t, LIB, "lib1.so", 0x11);
@@ -127,15 +135,24 @@ make_records(struct made *m, const struct variant *v)
 	put_map(m, CHILD, t, MAIN, "prog", 0x13);
 	t = ns(START + 3000 + (uint64_t)v->stamp);
 	if (v->unmap)
-		put(m, (struct ht_record){ .kind = HT_REC_MUNMAP, .pid = PARENT, .tid = PARENT, .time = t,
+		put(m, (struct ht_record){ .kind = HT_REC_MUNMAP,
+		                           .pid = PARENT,
+		                           .tid = PARENT,
+		                           .time = t,
 		                           .u.unmap = { LIB, 0x1000 } });
 	if (v->unmap < 2)
 		put_map(m, PARENT, t, LIB, "lib2.so", 0x12);
 	put(m, (struct ht_record){ .kind = HT_REC_CODE, .pid = PARENT, .tid = PARENT, .time = t,
 	                           .u.code = { MAIN, 0, sizeof(code_main), code_main } });
-	put(m, (struct ht_record){ .kind = HT_REC_EXIT, .pid = CHILD, .tid = CHILD, .time = ns(START + 4000),
+	put(m, (struct ht_record){ .kind = HT_REC_EXIT,
+	                           .pid = CHILD,
+	                           .tid = CHILD,
+	                           .time = ns(START + 4000),
 	                           .u.exit = { PARENT, PARENT } });
-	put(m, (struct ht_record){ .kind = HT_REC_EXIT, .pid = PARENT, .tid = PARENT, .time = ns(START + 5000),
+	put(m, (struct ht_record){ .kind = HT_REC_EXIT,
+	                           .pid = PARENT,
+	                           .tid = PARENT,
+	                           .time = ns(START + 5000),
 	                           .u.exit = { 1, 1 } });
 }
 
@@ -169,17 +186,23 @@ make_trace(struct made *m, const struct variant *v)
 	resume(&b, v, START + 2000, MAIN);
 	pt_tnt(&b, "N");
 	pt_pgd(&b);
-	assert_int_equal(ht_perf_writer_trace(m->w, 1, CHILD, CHILD, ns(START + 4000), 0, b.at, b.n, NULL, 0), 0);
-	assert_int_equal(ht_perf_writer_trace(m->w, 0, PARENT, PARENT, ns(START + 5000), 0, a.at, a.n, NULL, 0), 0);
+	assert_int_equal(
+	    ht_perf_writer_trace(m->w, 1, CHILD, CHILD, ns(START + 4000), 0, b.at, b.n, NULL, 0),
+	    0);
+	assert_int_equal(
+	    ht_perf_writer_trace(m->w, 0, PARENT, PARENT, ns(START + 5000), 0, a.at, a.n, NULL, 0),
+	    0);
 }
 
 static void
 make(struct made *m, const struct variant *v)
 {
 	char *const argv[] = { "hwtrace", "record", NULL };
-	const struct ht_perf_writer_config config = {
-		.clock = clock_perf, .backend = "qemu", .software = 1, .ret_compression = 1, .argv = argv
-	};
+	const struct ht_perf_writer_config config = { .clock = clock_perf,
+		                                      .backend = "qemu",
+		                                      .software = 1,
+		                                      .ret_compression = 1,
+		                                      .argv = argv };
 	struct ht_diag diag;
 
 	strcpy(m->dir, "/tmp/hwtrace-order.XXXXXX");
@@ -246,7 +269,8 @@ decode(const struct variant *v, char parent[1024], char child[1024])
 	int clean;
 
 	make(&m, v);
-	read_command(&m, "perf script -i %s --itrace=i1i -F tid,ip 2>/dev/null", text, sizeof(text));
+	read_command(&m, "perf script -i %s --itrace=i1i -F tid,ip 2>/dev/null", text,
+	             sizeof(text));
 	pick(text, PARENT, parent, 1024);
 	pick(text, CHILD, child, 1024);
 	read_command(&m, "perf script -i %s --itrace=e -F tid,ip 2>/dev/null", text, sizeof(text));
@@ -342,17 +366,23 @@ static const char *const want_dump[] = {
 	"PERF_RECORD_AUXTRACE_INFO type: 1",
 	"PERF_RECORD_TIME_CONV",
 	"PERF_RECORD_COMM exec: main:1000/1000",
-	"PERF_RECORD_MMAP2 1000/1000: [0x401000(0x1000) @ 0x1000 <1010101010101010101010101010101010101010>]: r-xp ",
+	"PERF_RECORD_MMAP2 1000/1000: [0x401000(0x1000) @ 0x1000 "
+	"<1010101010101010101010101010101010101010>]: r-xp ",
 	"PERF_RECORD_AUXTRACE size: 0x50  offset: 0  ref: 0x1000063e  idx: 0  tid: 1000  cpu: -1",
 	"PERF_RECORD_AUXTRACE size: 0x38  offset: 0  ref: 0x10000f9c  idx: 1  tid: 1001  cpu: -1",
-	"PERF_RECORD_AUXTRACE size: 0x18  offset: 0x50  ref: 0x10001386  idx: 0  tid: 1000  cpu: -1",
+	"PERF_RECORD_AUXTRACE size: 0x18  offset: 0x50  ref: 0x10001386  idx: 0  tid: 1000  cpu: "
+	"-1",
 	"PERF_RECORD_FORK(1001:1001):(1000:1000)",
-	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 <1111111111111111111111111111111111111111>]: r-xp ",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 "
+	"<1111111111111111111111111111111111111111>]: r-xp ",
 	"PERF_RECORD_AUX offset: 0 size: 0x50 flags: 0 []",
 	"PERF_RECORD_COMM exec: prog:1001/1001",
-	"PERF_RECORD_MMAP2 1001/1001: [0x401000(0x1000) @ 0x1000 <1313131313131313131313131313131313131313>]: r-xp ",
-	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0 00:00 0 0]: ---p [hwtrace:unmapped]",
-	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 <1212121212121212121212121212121212121212>]: r-xp ",
+	"PERF_RECORD_MMAP2 1001/1001: [0x401000(0x1000) @ 0x1000 "
+	"<1313131313131313131313131313131313131313>]: r-xp ",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0 00:00 0 0]: ---p "
+	"[hwtrace:unmapped]",
+	"PERF_RECORD_MMAP2 1000/1000: [0x7f0000001000(0x1000) @ 0x1000 "
+	"<1212121212121212121212121212121212121212>]: r-xp ",
 	"PERF_RECORD_TEXT_POKE 401000  old len 0 new len 34",
 	"PERF_RECORD_EXIT(1001:1001):(1000:1000)",
 	"PERF_RECORD_AUX offset: 0 size: 0x38 flags: 0 []",
@@ -370,7 +400,8 @@ test_perf_lists_the_records(void **state)
 	(void)state;
 	need_perf();
 	make(&m, &(struct variant){ .unmap = 1 });
-	read_command(&m, "perf report -D -i %s 2>/dev/null | grep -o 'PERF_RECORD_.*'", text, sizeof(text));
+	read_command(&m, "perf report -D -i %s 2>/dev/null | grep -o 'PERF_RECORD_.*'", text,
+	             sizeof(text));
 	for (unsigned i = 0; i < sizeof(want_dump) / sizeof(want_dump[0]); i++) {
 		assert_memory_equal(at, want_dump[i], strlen(want_dump[i]));
 		at += strcspn(at, "\n");

@@ -14,8 +14,12 @@
 
 #define LAYOUT (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-static const struct pb_attr one[1] = { { .type = 8, .sample_type = LAYOUT, .sample_id_all = 1, .id = 5 } };
-static const struct pb_id who = { .pid = 100, .tid = 101, .time = 5000, .id = 5, .stream_id = 7, .cpu = 3 };
+static const struct pb_attr one[1] = {
+	{ .type = 8, .sample_type = LAYOUT, .sample_id_all = 1, .id = 5 }
+};
+static const struct pb_id who = {
+	.pid = 100, .tid = 101, .time = 5000, .id = 5, .stream_id = 7, .cpu = 3
+};
 
 /* The only record of the file in `b`. */
 static void
@@ -129,7 +133,8 @@ test_mmap2(void **state)
 	assert_int_equal(r.u.map.build_id_size, 0);
 	assert_string_equal(r.u.map.path, "/bin/thing");
 	/* the path is in the file itself: it lives as long as the container */
-	assert_true((const uint8_t *)r.u.map.path > o.block && (const uint8_t *)r.u.map.path < o.block + b.n);
+	assert_true((const uint8_t *)r.u.map.path > o.block &&
+	            (const uint8_t *)r.u.map.path < o.block + b.n);
 	close_one(&b, &o);
 }
 
@@ -223,7 +228,8 @@ test_switch(void **state)
 	for (int wide = 0; wide < 2; wide++)
 		for (int i = 0; i < 3; i++) {
 			pb_begin(&b, one, 1);
-			pb_record(&b, wide ? PERF_RECORD_SWITCH_CPU_WIDE : PERF_RECORD_SWITCH, misc[i]);
+			pb_record(&b, wide ? PERF_RECORD_SWITCH_CPU_WIDE : PERF_RECORD_SWITCH,
+			          misc[i]);
 			if (wide) {
 				pb_u32(&b, 77);
 				pb_u32(&b, 78);
@@ -380,10 +386,9 @@ test_every_trailer(void **state)
 static void
 test_every_sample(void **state)
 {
-	const uint64_t bits[9] = {
-		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR,
-		PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD
-	};
+	const uint64_t bits[9] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
+		                   PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+		                   PERF_SAMPLE_STREAM_ID,  PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD };
 	const uint64_t value[9] = { 5, 0x401234, 101ull << 32 | 100, 5000, 0xadd7, 5, 7, 3, 4000 };
 
 	(void)state;
@@ -403,7 +408,8 @@ test_every_sample(void **state)
 		pb_end(&b, 0, NULL);
 		open_one(&b, &o, &r);
 		assert_int_equal(r.kind, HT_REC_SAMPLE);
-		assert_int_equal(r.u.sample.id, a.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER) ? 5 : 0);
+		assert_int_equal(r.u.sample.id,
+		                 a.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER) ? 5 : 0);
 		assert_int_equal(r.u.sample.ip, a.sample_type & PERF_SAMPLE_IP ? 0x401234 : 0);
 		assert_int_equal(r.u.sample.addr, a.sample_type & PERF_SAMPLE_ADDR ? 0xadd7 : 0);
 		assert_int_equal(r.u.sample.period, a.sample_type & PERF_SAMPLE_PERIOD ? 4000 : 0);
@@ -423,9 +429,15 @@ test_layout_by_id(void **state)
 		uint64_t common = ident ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
 		/* without IDENTIFIER the id must stand at one distance from the end */
 		const struct pb_attr two[2] = {
-			{ .type = 8, .sample_type = common | PERF_SAMPLE_TID, .sample_id_all = 1, .id = 50 },
-			{ .type = 1, .sample_type = common | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			  (ident ? PERF_SAMPLE_CPU : 0), .sample_id_all = 1, .id = 9 },
+			{ .type = 8,
+			  .sample_type = common | PERF_SAMPLE_TID,
+			  .sample_id_all = 1,
+			  .id = 50 },
+			{ .type = 1,
+			  .sample_type = common | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			                 (ident ? PERF_SAMPLE_CPU : 0),
+			  .sample_id_all = 1,
+			  .id = 9 },
 		};
 		struct pb_id first = who, second = who, none = who;
 		struct pb b;
@@ -565,7 +577,9 @@ static void
 test_clock(void **state)
 {
 	const struct ht_clock k = { 1, 31, 581029125, 18444502336406842448ull };
-	const uint64_t ticks[] = { 0, 1, 3, 1000, 0x7fffffff, 0x80000000, 0x123456789abc, 0xffffffffffffff };
+	const uint64_t ticks[] = {
+		0, 1, 3, 1000, 0x7fffffff, 0x80000000, 0x123456789abc, 0xffffffffffffff
+	};
 
 	(void)state;
 	assert_true(ht_clock_tsc_to_ns(&(struct ht_clock){ 1, 10, 512, 7 }, 1000) == 507);
@@ -575,7 +589,8 @@ test_clock(void **state)
 		uint64_t ns = ht_clock_tsc_to_ns(&k, ticks[i]), back = ht_clock_ns_to_tsc(&k, ns);
 
 		/* as a product of 128 bits gives it */
-		assert_true(ns == k.zero + (uint64_t)((unsigned __int128)ticks[i] * k.mult >> k.shift));
+		assert_true(ns ==
+		            k.zero + (uint64_t)((unsigned __int128)ticks[i] * k.mult >> k.shift));
 		assert_true(back <= ticks[i] && ticks[i] - back < 5);
 	}
 }
@@ -628,8 +643,10 @@ test_refused(void **state)
 	expect_refused("\177ELFxxxxxxxxxxxx", 16, HT_EFORMAT, "magic");
 	expect_refused("2ELIFREP0000000000000000", 24, HT_EUNSUPPORTED, "magic");
 	expect_refused("PERFFILE0000000000000000", 24, HT_EUNSUPPORTED, "magic");
-	expect_refused("PERFILE2\x20\0\0\0\0\0\0\0" "0000000000000000000000000000000000000000000000"
-	               "000000000000000000000000000000000000000000000000", 104, HT_EUNSUPPORTED, "header.size");
+	expect_refused("PERFILE2\x20\0\0\0\0\0\0\0"
+	               "0000000000000000000000000000000000000000000000"
+	               "000000000000000000000000000000000000000000000000",
+	               104, HT_EUNSUPPORTED, "header.size");
 	pb_begin(&b, one, 1);
 	pb_finish(&b);
 	expect_refused(b.at, 103, HT_EFORMAT, "header");

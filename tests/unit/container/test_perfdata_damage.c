@@ -51,7 +51,8 @@ test_every_prefix(void **state)
 				assert_true(o.diag.error && o.diag.text[0]);
 			else if (!b.pipe) /* a pipe may end behind any record */
 				assert_int_equal(ht_container_info(o.c)->truncated, 1);
-			assert_true(got >= last && got <= all); /* a longer prefix never gives less */
+			assert_true(got >= last &&
+			            got <= all); /* a longer prefix never gives less */
 			last = got;
 			pb_close(&o);
 		}
@@ -71,7 +72,8 @@ test_changed_bytes(void **state)
 
 		pb_sample_file(&b, round % PB_FLAVOURS);
 		for (uint32_t n = 1 + rnd() % 4; n; n--)
-			b.at[rnd() % b.n] = rnd() % 2 ? nasty[rnd() % sizeof(nasty)] : (uint8_t)rnd();
+			b.at[rnd() % b.n] =
+			    rnd() % 2 ? nasty[rnd() % sizeof(nasty)] : (uint8_t)rnd();
 		pb_open(&o, b.at, b.n);
 		pb_drain(&o);
 		pb_close(&o);
@@ -217,7 +219,8 @@ test_compressed(void **state)
 			ht_container_rewind(o.c);
 			ht_container_rewind(p.c);
 		}
-		assert_string_equal(first, "/aaaaaaaaaaaaaaaaaaa"); /* lives as long as the container */
+		assert_string_equal(first,
+		                    "/aaaaaaaaaaaaaaaaaaa"); /* lives as long as the container */
 		pb_close(&o);
 		pb_close(&p);
 		pb_free(&plain);
@@ -283,7 +286,8 @@ test_compressed_prefixes(void **state)
 static void
 test_compressed_bomb(void **state)
 {
-	const uint32_t said[5] = { 1, 1, 1, 30, 1 << 20 }; /* version, type, level, ratio, mmap_len */
+	const uint32_t said[5] = { 1, 1, 1, 30,
+		                   1 << 20 }; /* version, type, level, ratio, mmap_len */
 	size_t size = 64u << 20, bound = ZSTD_compressBound(size), n;
 	uint8_t *zeros = malloc(size), *out = malloc(bound);
 	unsigned errors = 0;

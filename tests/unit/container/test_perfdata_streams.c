@@ -13,10 +13,13 @@
 
 #define NONE UINT32_MAX
 
-static const struct pb_attr attr[1] = {
-	{ .type = 8, .config = 0x2401, .id = 5, .sample_id_all = 1,
-	  .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER }
-};
+static const struct pb_attr attr[1] = { { .type = 8,
+	                                  .config = 0x2401,
+	                                  .id = 5,
+	                                  .sample_id_all = 1,
+	                                  .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                                                 PERF_SAMPLE_CPU |
+	                                                 PERF_SAMPLE_IDENTIFIER } };
 static const uint64_t words[18] = { 8, 10, 512, 0, 1, 1 << 10, 1 << 11 };
 static const uint8_t bytes[64] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,";
 
@@ -47,7 +50,9 @@ end(struct pb *b, struct pb_open *o)
 static void
 aux(struct pb *b, uint32_t tid, uint32_t cpu, uint64_t offset, uint64_t size, uint64_t flags)
 {
-	const struct pb_id id = { .pid = tid == NONE ? NONE : 100, .tid = tid, .time = 5, .id = 5, .cpu = cpu };
+	const struct pb_id id = {
+		.pid = tid == NONE ? NONE : 100, .tid = tid, .time = 5, .id = 5, .cpu = cpu
+	};
 
 	pb_aux(b, 0, &id, offset, size, flags);
 }
@@ -142,7 +147,8 @@ test_gap_in_offsets(void **state)
 	end(&b, &o);
 }
 
-/* One AUXTRACE may bring the bytes of several AUX records; the loss is where the AUX record says. */
+/* One AUXTRACE may bring the bytes of several AUX records; the loss is where the AUX record says.
+ */
 static void
 test_truncated_inside(void **state)
 {
@@ -234,7 +240,8 @@ test_two_streams_of_a_thread(void **state)
 	begin(&b);
 	aux(&b, 101, 0, 0, 8, 0);
 	pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 8);
-	aux(&b, 101, 0, 40, 0, PERF_AUX_FLAG_TRUNCATED); /* the second one's beginning was overwritten */
+	aux(&b, 101, 0, 40, 0,
+	    PERF_AUX_FLAG_TRUNCATED); /* the second one's beginning was overwritten */
 	aux(&b, 101, 0, 40, 16, 0);
 	pb_auxtrace(&b, 1, 101, NONE, 40, bytes, 16);
 	aux(&b, 101, 0, 56, 0, PERF_AUX_FLAG_TRUNCATED); /* and its end */

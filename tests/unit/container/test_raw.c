@@ -60,7 +60,8 @@ tear_down(void **state)
 static int
 open_raw(const char *text, const char *spec, struct ht_container **c, struct ht_diag *diag)
 {
-	struct ht_container_config config = { .size = sizeof(config), .raw = { .pt = pt, .elf = spec } };
+	struct ht_container_config config = { .size = sizeof(config),
+		                              .raw = { .pt = pt, .elf = spec } };
 
 	if (text) {
 		write_file(map, text, strlen(text));
@@ -95,8 +96,11 @@ test_map(void **state)
 	const struct ht_stream *s;
 
 	(void)state;
-	assert_int_equal(open_raw("# a comment\n\n0x401000\t0x1000\t0x0\n  8192 4096 4096  # tail\r\n"
-	                          "0xfffffffffffff000 0xfff 0x2000", NULL, &c, &diag), 0);
+	assert_int_equal(
+	    open_raw("# a comment\n\n0x401000\t0x1000\t0x0\n  8192 4096 4096  # tail\r\n"
+	             "0xfffffffffffff000 0xfff 0x2000",
+	             NULL, &c, &diag),
+	    0);
 	for (int again = 0; again < 2; again++) {
 		expect_map(c, 0x401000, 0x1000, 0, pages);
 		expect_map(c, 8192, 4096, 4096, pages);
@@ -198,7 +202,8 @@ test_elf_prefixes(void **state)
 static void
 test_pages_without_map(void **state)
 {
-	struct ht_container_config config = { .size = sizeof(config), .raw = { .pt = pt, .pages = pages } };
+	struct ht_container_config config = { .size = sizeof(config),
+		                              .raw = { .pt = pt, .pages = pages } };
 	struct ht_container *c;
 	struct ht_diag diag;
 

@@ -22,9 +22,17 @@ static char dir[64], file[80];
 static const struct ht_clock perf_clock = { 1, 31, 581029125, 18444502336406842448ull };
 static char *const argv[] = { "hwtrace", "record", "--", "./a b", NULL };
 static const struct ht_perf_writer_config config = {
-	.clock = { 1, 31, 581029125, 18444502336406842448ull }, .backend = "qemu", .software = 1,
-	.ret_compression = 1, .argv = argv,
-	.cpu = { .vendor_intel = 1, .family = 6, .model = 85, .stepping = 4, .nom_freq = 37, .tsc_ctc_num = 308,
+	.clock = { 1, 31, 581029125, 18444502336406842448ull },
+	.backend = "qemu",
+	.software = 1,
+	.ret_compression = 1,
+	.argv = argv,
+	.cpu = { .vendor_intel = 1,
+	         .family = 6,
+	         .model = 85,
+	         .stepping = 4,
+	         .nom_freq = 37,
+	         .tsc_ctc_num = 308,
 	         .tsc_ctc_den = 2 },
 };
 
@@ -158,8 +166,8 @@ static void
 random_record(struct ht_record *r, struct text *text)
 {
 	static const enum ht_record_kind kinds[] = {
-		HT_REC_MMAP, HT_REC_MMAP, HT_REC_MMAP, HT_REC_MUNMAP, HT_REC_COMM, HT_REC_FORK, HT_REC_EXIT,
-		HT_REC_ITRACE_START, HT_REC_LOST, HT_REC_CODE
+		HT_REC_MMAP, HT_REC_MMAP, HT_REC_MMAP,         HT_REC_MUNMAP, HT_REC_COMM,
+		HT_REC_FORK, HT_REC_EXIT, HT_REC_ITRACE_START, HT_REC_LOST,   HT_REC_CODE
 	};
 	unsigned n = 1 + rnd() % 14;
 
@@ -241,8 +249,10 @@ test_write_then_read(void **state)
 
 			for (size_t j = 0; j < n; j++)
 				at[j] = (uint8_t)rnd();
-			assert_int_equal(ht_perf_writer_trace(w, s, 50, 60 + (int)s, 1 + i, 0, at, cut,
-			                                      rnd() % 2 || cut < n ? at + cut : NULL, n - cut), 0);
+			assert_int_equal(
+			    ht_perf_writer_trace(w, s, 50, 60 + (int)s, 1 + i, 0, at, cut,
+			                         rnd() % 2 || cut < n ? at + cut : NULL, n - cut),
+			    0);
 			/* the file has PAD packets behind, up to a multiple of 8 */
 			stream[s].n += (n + 7) & ~(size_t)7;
 		}
@@ -266,7 +276,8 @@ test_write_then_read(void **state)
 			assert_true(s->chunks[j].stream_offset == at);
 			assert_int_equal(s->chunks[j].lost_before, 0);
 			assert_int_equal(s->chunks[j].file_offset % 8, 0);
-			assert_memory_equal(s->chunks[j].data, stream[i].at + at, s->chunks[j].size);
+			assert_memory_equal(s->chunks[j].data, stream[i].at + at,
+			                    s->chunks[j].size);
 			at += s->chunks[j].size;
 		}
 	}
@@ -448,9 +459,12 @@ test_gaps(void **state)
 	assert_int_equal(ht_perf_writer_trace(w, 0, 1, 1, 6, 0, "12345678", 8, NULL, 0), 0);
 	assert_int_equal(ht_perf_writer_gap(w, 0, 1, 1, 7, 0), 0);    /* nobody knows how many */
 	assert_int_equal(ht_perf_writer_trace(w, 0, 1, 1, 8, 0, "abcdefgh", 8, NULL, 0), 0);
-	assert_int_equal(ht_perf_writer_trace(w, 0, 1, 1, 8, PERF_AUX_FLAG_TRUNCATED, "ABCDEFGH", 8, NULL, 0), 0);
+	assert_int_equal(
+	    ht_perf_writer_trace(w, 0, 1, 1, 8, PERF_AUX_FLAG_TRUNCATED, "ABCDEFGH", 8, NULL, 0),
+	    0);
 	assert_int_equal(ht_perf_writer_trace(w, 1, 1, 2, 8, 0, "ijklmnop", 8, NULL, 0), 0);
-	assert_int_equal(ht_perf_writer_trace(w, 3, 1, 2, 8, 0, "ijklmnop", 8, NULL, 0), -HT_EINVAL);
+	assert_int_equal(ht_perf_writer_trace(w, 3, 1, 2, 8, 0, "ijklmnop", 8, NULL, 0),
+	                 -HT_EINVAL);
 	ht_perf_writer_abort(w);
 	assert_int_equal(ht_container_open(file, NULL, &c, NULL), 0);
 	s = ht_container_stream(c, 0);
@@ -515,7 +529,8 @@ test_disk_full_later(void **state)
 
 	(void)state;
 	/* A process of its own, as the limit holds for all that it does. */
-	snprintf(line, sizeof(line), "ulimit -f 400; trap '' XFSZ; HT_WRITER_CHILD=%s exec /proc/%d/exe", file,
+	snprintf(line, sizeof(line),
+	         "ulimit -f 400; trap '' XFSZ; HT_WRITER_CHILD=%s exec /proc/%d/exe", file,
 	         (int)getpid());
 	assert_int_equal(system(line), 0);
 }
