@@ -74,7 +74,7 @@ encode(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 	else if (insn->insn == HT_INSN_SYSCALL) /* INT3 and the like: a trap */
 		rc = 0, ht_step_syscall(&t->step, t->ip);
 	else if (r->has_filter && !ht_pfilter_wants(r, t->proc, next))
-		rc = ht_step_leave(&t->step, t->ip, insn, next);
+		rc = ht_step_leave(&t->step, t->ip, insn, next, r->now);
 	else
 		rc = ht_step_insn(&t->step, t->ip, insn, next, r->now);
 	if (rc < 0 && insn->size && insn->flags & HT_X86_XBEGIN && next == insn->target) {

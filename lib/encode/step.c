@@ -302,21 +302,26 @@ walked(const struct ht_step *s, uint64_t ip)
 /*
  * A direct jump makes no packet.  Where it closes a loop that made none either,
  * turns could not be counted, nor the place of an asynchronous event be told:
- * trace goes off and on at the jump and again at its target, so that a decoder
- * meets each of these addresses once between two packets.
+ * trace goes off and on at the jump and at its target, so that a decoder meets
+ * each of them once between two packets.  A jump to itself has no two places:
+ * there trace goes off with the jump, as with a filter by address.
  */
 static void
 direct(struct ht_step *s, uint64_t ip, uint64_t next, uint64_t tsc)
 {
-	if (walked(s, next)) {
-		if (s->n_walk > 1 || s->walk[0].from != ip)
-			ht_step_resync(s, ip, tsc);
-		stop(s, &next);
-		ht_step_enable(s, next, tsc);
+	if (!walked(s, next)) {
+		s->walk[s->n_walk].from = s->walk[s->n_walk].to = next;
+		s->n_walk++;
 		return;
 	}
-	s->walk[s->n_walk].from = s->walk[s->n_walk].to = next;
-	s->n_walk++;
+	if (s->n_walk > 1 || s->walk[0].from != ip)
+		ht_step_resync(s, ip, tsc);
+	if (next == ip) {
+		stop(s, &next);
+		ht_step_enable(s, next, tsc);
+	} else {
+		ht_step_resync(s, next, tsc);
+	}
 }
 
 int
@@ -370,19 +375,13 @@ ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uin
 	return 0;
 }
 
+/* Written as an asynchronous event at `next`, which every decoder finds by whatever leads there. */
 int
-ht_step_leave(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next)
+ht_step_leave(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next, uint64_t tsc)
 {
-	if (!s->on)
-		return 0;
-	if (!leads_to(s, ip, insn, next))
-		return -1;
-	s->insns++;
-	if (insn->insn == HT_INSN_COND && next == fall_through(s, ip, insn))
-		outcome(s, 0);
-	if ((insn->insn == HT_INSN_COND || insn->insn == HT_INSN_OTHER) && next == fall_through(s, ip, insn))
+	int rc = ht_step_insn(s, ip, insn, next, tsc);
+
+	if (!rc)
 		ht_step_async(s, next);
-	else
-		stop(s, &next);
-	return 0;
+	return rc;
 }

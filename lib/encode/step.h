@@ -59,7 +59,8 @@ void ht_step_enable(struct ht_step *s, uint64_t ip, uint64_t tsc);
 int  ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next,
                   uint64_t tsc);
 /* The same, but `next` is outside of what is traced: tracing stops there. */
-int  ht_step_leave(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next);
+int  ht_step_leave(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next,
+                   uint64_t tsc);
 /* The instruction at `ip` ran and entered the kernel; tracing stops. */
 void ht_step_syscall(struct ht_step *s, uint64_t ip);
 /* Control was taken away before the instruction at `ip`; tracing stops. */
