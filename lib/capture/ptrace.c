@@ -211,7 +211,7 @@ start(struct ht_ptrace *r, int *report, struct ht_diag *diag)
 	*report = tell[0];
 	if (r->main_pid < 0) {
 		rc = ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, "fork", "%s", strerror(errno));
-	} else if (ptrace(PTRACE_SEIZE, r->main_pid, 0, r->options | PTRACE_O_EXITKILL) < 0) {
+	} else if (ptrace(PTRACE_SEIZE, r->main_pid, 0, r->options) < 0) {
 		rc = ht_fail(diag, HT_EPERM, NULL, HT_NO_OFFSET, "ptrace", "cannot trace a child: %s",
 		             strerror(errno));
 		kill(r->main_pid, SIGKILL);

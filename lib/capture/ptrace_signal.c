@@ -159,7 +159,7 @@ ht_psignal_step_pending(const struct ht_pthread *t)
 	long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &which, info);
 
 	for (long i = 0; i < n; i++)
-		if (info[i].si_signo == SIGTRAP && info[i].si_code == TRAP_TRACE)
+		if (info[i].si_signo == SIGTRAP && (info[i].si_code == TRAP_TRACE || info[i].si_code == TRAP_BRKPT))
 			return 1;
 	return 0;
 }

@@ -255,6 +255,17 @@ on_handler(struct ht_ptrace *r, struct ht_pthread *t)
 	arrive(r, t, REG(t, rip));
 }
 
+/*
+ * The signal of a step.  Its code says so, but for virtual machines that now and
+ * then lose the step bit of DR6: the kernel takes it for an INT1 then.
+ */
+static int
+is_step(const struct ht_pthread *t, const siginfo_t *info)
+{
+	return t->state == HT_PS_USER && !t->restart &&
+	       (info->si_code == TRAP_TRACE || (info->si_code == TRAP_BRKPT && !(t->insn.kind & HT_PI_INT1)));
+}
+
 static void
 on_trap(struct ht_ptrace *r, struct ht_pthread *t, const siginfo_t *info)
 {
@@ -268,7 +279,7 @@ on_trap(struct ht_ptrace *r, struct ht_pthread *t, const siginfo_t *info)
 		on_stepped_call(r, t);
 		return;
 	}
-	if (t->state == HT_PS_USER && info->si_code == TRAP_TRACE && !t->restart) {
+	if (is_step(t, info)) {
 		ht_psignal_stepped(t);
 		advance(r, t, REG(t, rip));
 		if (!own)
