@@ -30,6 +30,9 @@ struct slot_note {
 
 struct ht_drain {
 	struct ht_shm_header  *h;
+	/* As made: a program that is traced can write to the header. */
+	uint64_t ring_size, sideband_size, sideband_offset, slots_offset, slot_stride;
+	uint32_t n_slots, flags;
 	struct ht_drain_config config;
 	struct ht_drain_stats  stats;
 	struct ht_sideband     sideband;
@@ -37,6 +40,12 @@ struct ht_drain {
 	uint32_t               used;  /* slots ever used */
 	int                    error;
 };
+
+static struct ht_shm_slot *
+slot_at(const struct ht_drain *d, uint32_t i)
+{
+	return (struct ht_shm_slot *)((uint8_t *)d->h + d->slots_offset + i * d->slot_stride);
+}
 
 static long
 futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
@@ -102,18 +111,18 @@ static int
 drain_sideband(struct ht_drain *d)
 {
 	struct ht_shm_header *h = d->h;
-	const uint8_t *ring = (const uint8_t *)h + h->sideband_offset;
-	uint64_t mask = h->sideband_size - 1;
+	const uint8_t *ring = (const uint8_t *)h + d->sideband_offset;
+	uint64_t mask = d->sideband_size - 1;
 	uint64_t tail = atomic_load_explicit(&h->sideband_tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&h->sideband_head, memory_order_acquire);
 	int moved = 0;
 
-	if (head - tail > h->sideband_size) {
+	if (head - tail > d->sideband_size) {
 		emit_note(d, "the sideband ring is damaged; some mappings or process records are lost");
 		tail = head;
 	}
 	while (tail != head) {
-		uint64_t left = h->sideband_size - (tail & mask);
+		uint64_t left = d->sideband_size - (tail & mask);
 		const uint8_t *p = ring + (tail & mask);
 		uint32_t size = 0;
 
@@ -163,13 +172,13 @@ stream_of(struct ht_drain *d, struct slot_note *n)
 static void
 give_out(struct ht_drain *d, struct slot_note *n, const uint8_t *ring, uint64_t from, uint64_t to)
 {
-	uint64_t at = from & (d->h->ring_size - 1);
+	uint64_t at = from & (d->ring_size - 1);
 	size_t size = (size_t)(to - from), first = size;
 
 	if (!size)
 		return;
-	if (first > d->h->ring_size - at)
-		first = (size_t)(d->h->ring_size - at);
+	if (first > d->ring_size - at)
+		first = (size_t)(d->ring_size - at);
 	if (!d->error)
 		note_error(d, d->config.sink.trace(d->config.sink.arg, stream_of(d, n), n->pid, n->tid,
 		                                   now_ns(d), ring + at, first,
@@ -197,14 +206,14 @@ drain_to(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot, uint
 	uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
 	uint64_t size = head - tail;
 
-	if (size && size <= d->h->ring_size && size >= least) {
+	if (size && size <= d->ring_size && size >= least) {
 		give_out(d, n, ht_shm_ring_of(slot), tail, head);
 		atomic_store_explicit(&slot->tail, head, memory_order_release);
-	} else if (size > d->h->ring_size) {
+	} else if (size > d->ring_size) {
 		/* Nobody but a program that scribbles over this memory does this. */
 		emit_note(d, "a trace ring is damaged; what was in it is lost");
 		atomic_store_explicit(&slot->tail, head, memory_order_release);
-		give_gap(d, n, d->h->ring_size);
+		give_gap(d, n, d->ring_size);
 	} else {
 		size = 0;
 	}
@@ -246,7 +255,7 @@ drain_rest(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 static void
 drain_overwritten(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 {
-	uint64_t ring = d->h->ring_size, kept = ring - HT_SHM_SLACK;
+	uint64_t ring = d->ring_size, kept = ring - HT_SHM_SLACK;
 	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), later, from;
 	uint8_t *copy = malloc(ring);
 
@@ -272,7 +281,7 @@ drain_overwritten(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *s
 static int
 is_overwritten(const struct ht_drain *d)
 {
-	return (d->h->flags & HT_SHM_F_OVERWRITE) != 0;
+	return (d->flags & HT_SHM_F_OVERWRITE) != 0;
 }
 
 static void
@@ -306,7 +315,7 @@ complete_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot,
 {
 	if (!is_overwritten(d))
 		drain_ring(d, n, slot, 1);
-	ht_shm_complete(slot, ht_shm_ring_of(slot), d->h->ring_size);
+	ht_shm_complete(slot, ht_shm_ring_of(slot), d->ring_size);
 	d->stats.completed++;
 	if (dead)
 		ht_sideband_exit(&d->sideband, n->pid, n->tid, now_ns(d));
@@ -341,10 +350,10 @@ is_succeeded(const struct ht_drain *d, uint32_t i)
 static int
 pass_slot(struct ht_drain *d, uint32_t i, unsigned how)
 {
-	struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+	struct ht_shm_slot *slot = slot_at(d, i);
 	struct slot_note *n = &d->notes[i];
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	uint64_t least = how & HT_DRAIN_ALL ? 1 : d->h->ring_size / WELL_FILLED;
+	uint64_t least = how & HT_DRAIN_ALL ? 1 : d->ring_size / WELL_FILLED;
 	uint64_t head;
 	int moved = 0, dead;
 
@@ -385,8 +394,8 @@ pass_slot(struct ht_drain *d, uint32_t i, unsigned how)
 static void
 count_used(struct ht_drain *d)
 {
-	while (d->used < d->h->n_slots) {
-		const struct ht_shm_slot *slot = ht_shm_slot_at(d->h, d->used);
+	while (d->used < d->n_slots) {
+		const struct ht_shm_slot *slot = slot_at(d, d->used);
 
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == HT_SLOT_FREE && !slot->pid)
 			return;
@@ -414,7 +423,7 @@ ht_drain_finish(struct ht_drain *d)
 {
 	ht_drain_pass(d, HT_DRAIN_ALL | HT_DRAIN_REAP);
 	for (uint32_t i = 0; i < d->used; i++) {
-		struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+		struct ht_shm_slot *slot = slot_at(d, i);
 		struct slot_note *n = &d->notes[i];
 		uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
@@ -435,7 +444,7 @@ int
 ht_drain_quiet(const struct ht_drain *d)
 {
 	for (uint32_t i = 0; i < d->used; i++) {
-		const struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+		const struct ht_shm_slot *slot = slot_at(d, i);
 		uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
 		if (state == HT_SLOT_CLAIMED || state == HT_SLOT_CLOSED)
@@ -451,7 +460,7 @@ void
 ht_drain_wake(struct ht_drain *d)
 {
 	for (uint32_t i = 0; i < d->used; i++) {
-		struct ht_shm_slot *slot = ht_shm_slot_at(d->h, i);
+		struct ht_shm_slot *slot = slot_at(d, i);
 
 		atomic_fetch_add(&slot->tail_seq, 1);
 		futex(&slot->tail_seq, FUTEX_WAKE, INT32_MAX, NULL);
@@ -497,6 +506,13 @@ ht_drain_new(struct ht_shm_header *h, const struct ht_drain_config *config, stru
 		return -HT_ENOMEM;
 	}
 	d->h = h;
+	d->ring_size = h->ring_size;
+	d->sideband_size = h->sideband_size;
+	d->sideband_offset = h->sideband_offset;
+	d->slots_offset = h->slots_offset;
+	d->slot_stride = h->slot_stride;
+	d->n_slots = h->n_slots;
+	d->flags = h->flags;
 	d->config = *config;
 	d->sideband = (struct ht_sideband){ .clock = config->clock, .record = emit, .note = emit_note, .arg = d };
 	*out = d;

@@ -137,12 +137,13 @@ convert_mmap(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_re
 }
 
 static void
-convert_code(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
+convert_code(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb,
+             const uint8_t *bytes)
 {
 	rec->kind = HT_REC_CODE;
 	rec->u.code.addr = sb->a;
 	rec->u.code.len = sb->text_size;
-	rec->u.code.bytes = sb->text;
+	rec->u.code.bytes = bytes;
 	s->record(s->arg, rec);
 }
 
@@ -158,19 +159,21 @@ ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
 void
 ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 {
-	const struct ht_sb_record *sb = p;
+	struct ht_sb_record copy, *sb = &copy; /* what is checked is what is used */
+	const uint8_t *bytes = (const uint8_t *)p + sizeof(copy);
 	struct ht_record rec = { 0 };
 	char text[4096 + 64] = "";
 
-	if (size < sizeof(*sb))
+	if (size < sizeof(copy))
 		return; /* PAD may be as small as its own first word */
+	memcpy(&copy, p, sizeof(copy));
 	/* Strings need not end with a NUL of their own. */
 	if (sb->text_size > size - sizeof(*sb))
 		return;
 	if (sb->type != HT_SB_CODE) {
 		size_t n = sb->text_size < sizeof(text) - 1 ? sb->text_size : sizeof(text) - 1;
 
-		memcpy(text, sb->text, n);
+		memcpy(text, bytes, n);
 		text[n] = 0;
 	}
 	rec.pid = sb->pid;
@@ -202,7 +205,7 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 		s->record(s->arg, &rec);
 		break;
 	case HT_SB_CODE:
-		convert_code(s, &rec, sb);
+		convert_code(s, &rec, sb, bytes);
 		break;
 	case HT_SB_NOTE:
 		s->note(s->arg, text);
