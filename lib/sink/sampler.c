@@ -15,6 +15,7 @@ struct slot {
 	uint64_t a, b, space;
 	uint32_t n;
 	uint32_t at; /* in lengths */
+	unsigned bits;
 };
 
 struct block_cache {
@@ -74,12 +75,14 @@ measure(struct block_cache *c, struct ht_view *view, uint64_t a, uint32_t n, uin
 
 /* NULL when out of memory. */
 static const uint8_t *
-block_lengths(struct block_cache *c, struct ht_view *view, uint64_t space, const struct ht_event *ev)
+block_lengths(struct block_cache *c, struct ht_view *view, uint64_t space, unsigned bits,
+              const struct ht_event *ev)
 {
 	uint64_t h = (ev->a ^ space) * 0x9e3779b97f4a7c15ull;
 	struct slot *s = &c->slots[h >> 50 & (BLOCK_SLOTS - 1)];
 
-	if (s->a == ev->a && s->n == ev->n && s->space == space && s->b == ev->b && c->lengths.n)
+	if (s->a == ev->a && s->n == ev->n && s->space == space && s->b == ev->b && s->bits == bits &&
+	    c->lengths.n)
 		return c->lengths.at + s->at;
 	if (c->lengths.n > ARENA_MAX) {
 		memset(c->slots, 0, sizeof(c->slots));
@@ -87,7 +90,8 @@ block_lengths(struct block_cache *c, struct ht_view *view, uint64_t space, const
 	}
 	if (ht_vec_reserve(&c->lengths, c->lengths.n + ev->n) < 0)
 		return NULL;
-	*s = (struct slot){ ev->a, ev->b, space, ev->n, (uint32_t)c->lengths.n };
+	*s = (struct slot){ ev->a, ev->b, space, ev->n, (uint32_t)c->lengths.n, bits };
+	ht_disasm_mode(c->disasm, bits);
 	measure(c, view, ev->a, ev->n, c->lengths.at + s->at);
 	c->lengths.n += ev->n;
 	return c->lengths.at + s->at;
@@ -280,6 +284,9 @@ on_event(struct sampler *s, struct ht_view *view, const struct ht_event *ev)
 	case HT_EV_CBR:
 		s->cbr = ev->n;
 		break;
+	case HT_EV_MODE:
+		s->bits = ev->n;
+		break;
 	case HT_EV_PTWRITE:
 		if (s->config->ptwrites)
 			put(s, HT_SAMPLE_PTW, ev->b, ev->a, 0, 0, 1);
@@ -298,9 +305,10 @@ on_block(struct sampler *s, struct ht_view *view, uint64_t space, const struct h
 	if (!s->config->insn_period)
 		return;
 	s->block = *ev;
+	s->block_bits = s->bits ? s->bits : 64;
 	s->ip = ev->a;
 	s->left = ev->n;
-	s->lengths = ev->n > 1 ? block_lengths(s->blocks, view, space, ev) : NULL;
+	s->lengths = ev->n > 1 ? block_lengths(s->blocks, view, space, s->block_bits, ev) : NULL;
 	list_block(s, ev->insn != HT_INSN_OTHER);
 }
 
@@ -318,7 +326,7 @@ resume_block(struct sampler *s, struct ht_view *view, uint64_t space)
 {
 	if (!s->left || s->block.n < 2)
 		return;
-	s->lengths = block_lengths(s->blocks, view, space, &s->block);
+	s->lengths = block_lengths(s->blocks, view, space, s->block_bits, &s->block);
 	if (s->lengths)
 		s->lengths += s->block.n - s->left;
 }

@@ -25,6 +25,8 @@ struct sampler {
 	uint64_t insns_since;        /* instructions since tsc_read */
 	/* block being listed */
 	struct ht_event block;
+	unsigned block_bits;         /* mode that it ran in */
+	unsigned bits;               /* mode stated last, 0 = none was */
 	uint64_t ip;                 /* next instruction of it */
 	uint32_t left;               /* instructions not yet listed; the last one waits for its branch */
 	const uint8_t *lengths;      /* holds during one call only */
