@@ -1,0 +1,177 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The ptrace backend: exact against a stepper of its own, unseen by the program.
+. tests/lib.sh
+top=$PWD
+terminal=$top/tests/tools/terminal.py
+cd "$tmp" || exit 1
+
+if ! "$hwtrace" list | grep -q '^ptrace *yes'; then
+	skip ptrace "$("$hwtrace" check 2>&1 | grep -A1 ptrace | tail -n 1)"
+	exit 0
+fi
+rec() { "$hwtrace" record --backend ptrace -o out.data "$@"; }
+# ips TID FILE: what the thread executed, by the engine $engine
+ips() { "$hwtrace" script --engine "$engine" -i "$2" --tid "$1" --itrace=i1i -F ip 2>>loss.txt | tr -d ' '; }
+# The thread of the program itself is the first of the process that was started.
+first_tid() { "$hwtrace" info "$1" 2>/dev/null | awk '$1 == "pid" && $3 == "tid" && !t { t = $4 } END { print t }'; }
+lossless() { grep -q '^lost: nothing' loss.txt && ! grep '^lost: [^n]' loss.txt; }
+wait_for() { # wait_for TEXT FILE
+	_i=0
+	while ! grep -q "$1" "$2" 2>/dev/null; do
+		_i=$((_i + 1))
+		[ $_i -gt 300 ] && return 1
+		sleep 0.1
+	done
+}
+
+# -- every instruction ------------------------------------------------------------
+# One stack and one vdso address, so that two runs are alike.
+fixed() { setarch -R "$@"; }
+# exact NAME PROGRAM [ARG...]: status and output as without us, instructions as stepped
+exact() {
+	_name=$1
+	shift
+	fixed "$programs/stepper" truth.txt "$@" >want.txt
+	_want=$?
+	fixed "$hwtrace" record -q --backend ptrace -o out.data "$@" >got.txt 2>err.txt
+	_got=$?
+	same "$_name-output" want.txt got.txt
+	[ $_got -eq $_want ] && pass "$_name-status" || fail "$_name-status" "$_got, not $_want: $(cat err.txt)"
+}
+decodes() { # decodes NAME: what was recorded last is what was stepped last
+	for engine in native libipt; do
+		ips "$(first_tid out.data)" out.data >ips.txt
+		same "$1-$engine" truth.txt ips.txt
+		check "$1-$engine-lossless" lossless
+	done
+}
+build_static() { ${CC:-gcc} -w -static -O1 -o "$1" "$top/tests/programs/$1.c"; }
+exact signals "$programs/signals" self
+decodes signals
+for p in longjump selfmod string abort; do
+	build_static $p || { fail "$p" "not built"; continue; }
+	exact $p ./$p
+	decodes $p
+done
+exact i386 "$programs/i386"
+decodes i386
+
+# The same instructions without compressed returns, with cycles, with many PSBs.
+for how in --no-return-compression --cyc '--psb-period 64'; do
+	fixed "$programs/stepper" truth.txt ./longjump >want.txt
+	fixed "$hwtrace" record -q --backend ptrace -o out.data $how ./longjump >got.txt 2>err.txt
+	decodes "longjump$(echo "$how" | tr -d ' ')"
+done
+
+# -- what the program sees ------------------------------------------------------------
+# unseen NAME PROGRAM [ARG...]: prints and ends as without us
+unseen() {
+	_name=$1
+	shift
+	"$@" >want.txt
+	_want=$?
+	timeout 120 "$hwtrace" record --backend ptrace -o out.data "$@" >got.txt 2>err.txt
+	_got=$?
+	same "$_name-output" want.txt got.txt
+	[ $_got -eq $_want ] && pass "$_name-status" || fail "$_name-status" "$_got, not $_want: $(cat err.txt)"
+	engine=native
+	"$hwtrace" script --engine native -i out.data --itrace=e >/dev/null 2>loss.txt
+	check "$_name-lossless" lossless
+}
+unseen trap-users "$programs/traps"
+unseen signals-from-others "$programs/signals"
+unseen threads "$programs/workers" "$programs/i386"
+says() { if grep -qe "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi; }
+"$hwtrace" info out.data >info.txt 2>&1
+[ "$(grep -c 'worker$' info.txt)" -eq 4 ] && pass thread-names || fail thread-names "$(cat info.txt)"
+for s in 9 11 15 6; do
+	cat >kill.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) { (void)argc; return kill(getpid(), atoi(argv[1])); }
+C
+	[ -x kill ] || ${CC:-gcc} -w -static -o kill kill.c
+	rec ./kill $s >/dev/null 2>&1
+	_rc=$?
+	[ $_rc -eq $((128 + s)) ] && pass "killed-by-$s" || fail "killed-by-$s" "status $_rc"
+done
+rec ./no-such-program >/dev/null 2>&1
+[ $? -eq 127 ] && pass not-found || fail not-found "$?"
+: >plain
+rec ./plain >/dev/null 2>&1
+[ $? -eq 126 ] && pass not-executable || fail not-executable "$?"
+
+# -- parts ------------------------------------------------------------------------------
+rec --no-inherit "$programs/workers" "$programs/i386" >got.txt 2>err.txt
+says no-inherit 'backend ptrace, 1 process, 9 threads' err.txt
+"$programs/workers" "$programs/i386" >want.txt
+same no-inherit-output want.txt got.txt
+rec --overwrite 512 --psb-period 64 ./string >/dev/null 2>err.txt
+says overwrite '[1-9][0-9]* bytes lost' err.txt
+
+# -- attach -------------------------------------------------------------------------------
+mkfifo in
+"$programs/attached" <in >out.txt &
+pid=$!
+exec 3>in
+wait_for ready out.txt
+"$hwtrace" record --backend ptrace -o attach.data -p $pid 2>err.txt &
+recorder=$!
+sleep 1.5
+kill -TERM $recorder
+wait $recorder
+_rc=$?
+[ $_rc -eq 0 ] && pass attach-status || fail attach-status "$_rc: $(cat err.txt)"
+says attach-threads '1 process, 3 threads' err.txt
+grep -q 'TracerPid:[^0-9]*0$' /proc/$pid/status && pass detached || fail detached "$(grep Tracer /proc/$pid/status)"
+taskset -p $pid >/dev/null 2>&1 && [ "$(grep Cpus_allowed: /proc/$pid/task/*/status | awk '{ print $2 }' | sort -u)" = "$(grep Cpus_allowed: /proc/$$/status | awk '{ print $2 }')" ] && pass detached-cpus || fail detached-cpus
+exec 3>&-
+wait $pid
+_rc=$?
+[ $_rc -eq 6 ] && pass attach-runs-on || fail attach-runs-on "status $_rc"
+says attach-alive alive out.txt
+"$hwtrace" script -i attach.data --itrace=e >/dev/null 2>loss.txt
+check attach-lossless lossless
+"$hwtrace" record --backend ptrace -o none.data -p 999999999 2>err.txt
+[ $? -eq 125 ] && pass attach-nobody || fail attach-nobody "$(cat err.txt)"
+
+# -- on a terminal ------------------------------------------------------------------------
+listener=$tmp/listener
+${CC:-gcc} -w -static -o "$listener" "$top/tests/programs/listener.c"
+export hwtrace listener
+talk() { # talk NAME STATUS COMMAND... <SCRIPT
+	_name=$1 _want=$2
+	shift 2
+	python3 "$terminal" "$@" >talk.txt
+	_rc=$?
+	if [ $_rc -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_rc: $(tr -d '\r' <talk.txt | tail -n 20)"; fi
+}
+talk ctrl-c-caught 4 "$hwtrace" record --backend ptrace -o int.data "$listener" <<'TALK'
+expect ready
+send \x03
+expect got INT
+send end\r
+expect bytes lost
+TALK
+talk job-control 4 bash --norc --noediting -i <<'TALK'
+send PS1='% '\r
+send $hwtrace record --backend ptrace -o job.data $listener\r
+expect ready
+send \x1a
+expect Stopped
+send jobs\r
+expect Stopped
+send fg\r
+expect got CONT
+send hello\r
+expect line hello
+send \x03
+expect got INT
+send end\r
+expect bytes lost
+send exit $?\r
+TALK
+n=$(grep -c 'got CONT' talk.txt)
+[ "$n" -eq 1 ] && pass one-cont || fail one-cont "$n times"
