@@ -300,27 +300,28 @@ walked(const struct ht_step *s, uint64_t ip)
 }
 
 /*
- * A direct jump makes no packet.  Where it closes a loop that made none either,
- * turns could not be counted, nor the place of an asynchronous event be told:
- * trace goes off and on at the jump and at its target, so that a decoder meets
- * each of them once between two packets.  A jump to itself has no two places:
- * there trace goes off with the jump, as with a filter by address.
+ * The instruction at `ip` makes no packet.  Where it leads back into the run
+ * that made none either, turns could not be counted, nor the place of an
+ * asynchronous event be told: trace goes off and on in front of it, so that a
+ * decoder meets each address once between two packets.
  */
 static void
-direct(struct ht_step *s, uint64_t ip, uint64_t next, uint64_t tsc)
+silent(struct ht_step *s, uint64_t ip, uint64_t next, int jump, uint64_t tsc)
 {
-	if (!walked(s, next)) {
+	if (walked(s, next)) {
+		if (s->n_walk > 1 || s->walk[0].from != ip) {
+			ht_step_resync(s, ip, tsc);
+			walk_to(s, ip);
+		}
+		if (next == ip) { /* it goes off with this very jump, as with a filter by address */
+			stop(s, &next);
+			ht_step_enable(s, next, tsc);
+			return;
+		}
+	}
+	if (jump) {
 		s->walk[s->n_walk].from = s->walk[s->n_walk].to = next;
 		s->n_walk++;
-		return;
-	}
-	if (s->n_walk > 1 || s->walk[0].from != ip)
-		ht_step_resync(s, ip, tsc);
-	if (next == ip) {
-		stop(s, &next);
-		ht_step_enable(s, next, tsc);
-	} else {
-		ht_step_resync(s, next, tsc);
 	}
 }
 
@@ -345,18 +346,20 @@ ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uin
 		if (insn->insn == HT_INSN_CALL_IND)
 			indirect(s, next);
 		else
-			direct(s, ip, next, tsc);
+			silent(s, ip, next, 1, tsc);
 		/* A call to the next instruction reads its own address; no return belongs to it. */
 		if (insn->insn == HT_INSN_CALL_IND || next != fall_through(s, ip, insn))
 			push_return(s, fall_through(s, ip, insn));
 		break;
 	case HT_INSN_JUMP:
-		direct(s, ip, next, tsc);
+		silent(s, ip, next, 1, tsc);
 		break;
 	case HT_INSN_RET:
 		encode_return(s, next);
 		break;
 	case HT_INSN_OTHER:
+		if (s->n_walk > 1)
+			silent(s, ip, next, 0, tsc);
 		break;
 	default: /* indirect jumps and far transfers that stay in user mode */
 		if (s->told_mode != s->mode && (p = room(s))) {
