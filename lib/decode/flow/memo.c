@@ -235,6 +235,7 @@ set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, u
 static size_t
 entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
 {
+	/* The second form stands in ht_memo_outcomes() too. */
 	return (state ^ (key & HT_MEMO_POPPED ? key * 0x9e3779b1u >> 8 : key << 3)) & m->entry_mask;
 }
 
@@ -244,26 +245,46 @@ target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip)
 	return (state ^ (uint32_t)(ip * 0x9e3779b97f4a7c15ull >> 32)) & m->target_mask;
 }
 
+struct slots { struct ht_memo_entry *entries; uint32_t *counts, *run_of; };
+
+static void
+free_slots(struct slots *s)
+{
+	free(s->entries);
+	free(s->counts);
+	free(s->run_of);
+}
+
 static int
 grow_entries(struct ht_memo *m)
 {
-	size_t old = m->entry_mask + 1, n = m->entries ? old * 4 : FIRST_ENTRIES;
-	struct ht_memo_entry *was = m->entries, *now = calloc(n, sizeof(*now));
+	size_t old = m->entry_mask + 1, n = m->entries ? old * 2 : FIRST_ENTRIES;
+	struct slots was = { m->entries, m->counts, m->run_of };
+	struct slots now = { calloc(n, sizeof(*now.entries)), calloc(n, sizeof(*now.counts)),
+		             m->walk->edges ? NULL : calloc(n, sizeof(*now.run_of)) };
 
-	if (!now)
+	if (!now.entries || !now.counts || (!m->walk->edges && !now.run_of)) {
+		free_slots(&now);
 		return -HT_ENOMEM;
-	m->entries = now;
+	}
+	m->entries = now.entries;
+	m->counts = now.counts;
+	m->run_of = now.run_of;
 	m->entry_mask = n - 1;
-	for (size_t i = 0; was && i < old; i++) {
+	for (size_t i = 0; was.entries && i < old; i++) {
 		size_t at;
 
-		if (!was[i].key)
+		if (!was.entries[i].key)
 			continue;
-		for (at = entry_slot(m, was[i].state, was[i].key); now[at].key; at = (at + 1) & m->entry_mask)
+		for (at = entry_slot(m, was.entries[i].state, was.entries[i].key); now.entries[at].key;
+		     at = (at + 1) & m->entry_mask)
 			;
-		now[at] = was[i];
+		now.entries[at] = was.entries[i];
+		now.counts[at] = was.counts[i];
+		if (now.run_of && was.run_of)
+			now.run_of[at] = was.run_of[i];
 	}
-	free(was);
+	free_slots(&was);
 	return 0;
 }
 
@@ -328,35 +349,34 @@ end_run(struct trip *t, uint32_t run, int failed)
 	}
 }
 
-/* The entry for a free slot; NULL with *rc 0: none can be made, or -HT_ENOMEM. */
-static struct ht_memo_entry *
+/* Make the entry that is not there; its slot, or SIZE_MAX with *rc 0: none can be made, or -HT_ENOMEM. */
+static size_t
 build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 {
 	struct trip t = set_out(m, state, key, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
 	uint32_t run = begin_run(&t), next;
-	struct ht_memo_entry *e;
-	int failed = walk_outcomes(&t) < 0;
+	int failed = walk_outcomes(&t) < 0 || t.context > HT_MEMO_CONTEXT_MAX;
 	size_t at;
 
-	if (t.context > HT_MEMO_CONTEXT_MAX)
-		failed = 1;
 	end_run(&t, run, failed);
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
-		return NULL;
+		return SIZE_MAX;
 	next = state_of(m, t.block);
 	if (!next || (m->n_entries * 2 > m->entry_mask && grow_entries(m) < 0)) {
 		*rc = -HT_ENOMEM;
-		return NULL;
+		return SIZE_MAX;
 	}
 	for (at = entry_slot(m, state, key); m->entries[at].key; at = (at + 1) & m->entry_mask)
 		;
-	e = &m->entries[at];
-	*e = (struct ht_memo_entry){ .state = state, .key = key, .next = next, .end = t.context, .run = run };
+	m->entries[at] = (struct ht_memo_entry){ .state = state, .key = key, .next = next, .end = t.context };
 	if (t.stopped)
-		e->end |= t.bits << HT_MEMO_CONTEXT_BITS | (t.block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
+		m->entries[at].end |= t.bits << HT_MEMO_CONTEXT_BITS |
+		                      (t.block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
+	if (m->run_of)
+		m->run_of[at] = run;
 	m->n_entries++;
-	return e;
+	return at;
 }
 
 static struct ht_memo_target *
@@ -423,56 +443,75 @@ pop(struct ht_memo *m)
 	return context;
 }
 
-static inline struct ht_memo_entry *
+/* The more used of two entries goes to the slot where it is looked for first. */
+static size_t
+swap_home(struct ht_memo *m, size_t home, size_t at)
+{
+	struct ht_memo_entry e = m->entries[home];
+	uint32_t count = m->counts[home], run;
+
+	if (m->counts[at] <= count || entry_slot(m, e.state, e.key) != home)
+		return at;
+	m->entries[home] = m->entries[at];
+	m->entries[at] = e;
+	m->counts[home] = m->counts[at];
+	m->counts[at] = count;
+	if (m->run_of) {
+		run = m->run_of[home];
+		m->run_of[home] = m->run_of[at];
+		m->run_of[at] = run;
+	}
+	return home;
+}
+
+/* Slot of the entry, built if need be; SIZE_MAX as build(). */
+static size_t
 find(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 {
-	size_t at = entry_slot(m, state, key);
-	struct ht_memo_entry *e;
+	size_t home = entry_slot(m, state, key), at;
 
-	for (e = &m->entries[at]; e->key; at = (at + 1) & m->entry_mask, e = &m->entries[at])
-		if (e->state == state && e->key == key)
-			return e;
+	for (at = home; m->entries[at].key; at = (at + 1) & m->entry_mask)
+		if (m->entries[at].state == state && m->entries[at].key == key)
+			return at == home ? at : swap_home(m, home, at);
 	return build(m, state, key, rc);
 }
 
 int
-ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
+ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit)
 {
-	uint32_t key = *bits, at = *state, context, left;
+	uint32_t key = *bits, at = *state, context, left, end;
 	int rc = 0;
 
-	for (;;) {
-		struct ht_memo_entry *e = find(m, at, key, &rc);
-
-		if (!e) {
+	for (;; hit = 0) {
+		if (!hit)
+			slot = find(m, at, key, &rc);
+		if (slot == SIZE_MAX) {
 			if (key & HT_MEMO_POPPED)
 				ht_return_stack_push(&m->walk->stack, key & HT_MEMO_CONTEXT_MAX);
 			*state = at;
 			return rc;
 		}
-		e->count++;
-		at = e->next;
-		if (e->run && (rc = give_run(m, e->run)) < 0)
+		m->counts[slot]++;
+		at = m->entries[slot].next;
+		end = m->entries[slot].end;
+		if (m->run_of && m->run_of[slot] && (rc = give_run(m, m->run_of[slot])) < 0)
 			return rc;
-		context = e->end & HT_MEMO_CONTEXT_MAX;
+		context = end & HT_MEMO_CONTEXT_MAX;
 		if (context)
 			ht_return_stack_push(&m->walk->stack, context);
-		left = (e->end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
-		if (!left) {
-			*state = at;
+		*state = at;
+		left = (end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
+		if (!left)
 			return 1;
-		}
 		*bits = left;
-		if (!(e->end & HT_MEMO_RETURNS)) {
-			*state = at;
+		if (!(end & HT_MEMO_RETURNS))
 			return 2;
-		}
 		context = pop(m);
-		if (!context || context > HT_MEMO_CONTEXT_MAX) {
-			if (context)
-				ht_return_stack_push(&m->walk->stack, context);
-			*state = at;
+		if (!context)
 			return 0; /* the walker will say why */
+		if (context > HT_MEMO_CONTEXT_MAX) {
+			ht_return_stack_push(&m->walk->stack, context);
+			return 0;
 		}
 		key = context | left << HT_MEMO_CONTEXT_BITS | HT_MEMO_POPPED;
 	}
@@ -528,12 +567,10 @@ ht_memo_fold(struct ht_memo *m)
 	struct trip t;
 
 	for (size_t i = 0; i <= m->entry_mask; i++) {
-		struct ht_memo_entry *e = &m->entries[i];
-
-		if (!e->key || !e->count)
+		if (!m->counts[i])
 			continue;
-		t = set_out(m, e->state, e->key, TELL_COUNTS, e->count);
-		e->count = 0;
+		t = set_out(m, m->entries[i].state, m->entries[i].key, TELL_COUNTS, m->counts[i]);
+		m->counts[i] = 0;
 		if (m->walk->edges && (walk_outcomes(&t) < 0 || t.no_memory))
 			return -HT_ENOMEM;
 	}
@@ -566,6 +603,8 @@ void
 ht_memo_fini(struct ht_memo *m)
 {
 	free(m->entries);
+	free(m->counts);
+	free(m->run_of);
 	free(m->targets);
 	ht_vec_free(&m->states);
 	ht_vec_free(&m->runs);

@@ -29,12 +29,13 @@
 
 /*
  * key: the outcomes under a stop bit, 0 = free slot; to go on after a return,
- * also the popped context and HT_MEMO_POPPED.  end: the context to push, and if
- * the group is not used up the outcomes left, with HT_MEMO_RETURNS at a return.
+ * the outcomes left, the popped context and HT_MEMO_POPPED.  end: the context to
+ * push, and if the group is not used up the outcomes left, with HT_MEMO_RETURNS
+ * at a return.
  */
-#define HT_MEMO_CONTEXT_BITS 24
+#define HT_MEMO_CONTEXT_BITS 20
 #define HT_MEMO_CONTEXT_MAX  ((1u << HT_MEMO_CONTEXT_BITS) - 1)
-#define HT_MEMO_GROUP        6 /* outcomes */
+#define HT_MEMO_GROUP        10 /* outcomes at most */
 #define HT_MEMO_POPPED       0x80000000u
 #define HT_MEMO_RETURNS      0x80000000u
 
@@ -42,8 +43,6 @@ struct ht_memo_entry {
 	uint32_t state, key;
 	uint32_t next;
 	uint32_t end;
-	uint32_t count;
-	uint32_t run;        /* of events, 0 = none */
 };
 
 struct ht_memo_target {
@@ -55,6 +54,8 @@ struct ht_memo_target {
 struct ht_memo {
 	struct ht_walk        *walk;
 	struct ht_memo_entry  *entries;
+	uint32_t              *counts;   /* of the entries, by slot */
+	uint32_t              *run_of;   /* likewise: run of events, 0 = none; NULL when counting */
 	struct ht_memo_target *targets;
 	size_t                 entry_mask, target_mask, n_entries, n_targets;
 	struct { struct ht_block **at; size_t n, cap; } states; /* [0] unused */
@@ -71,13 +72,30 @@ uint32_t ht_memo_enter(struct ht_memo *m);
 /* Put the walker at `state`. */
 void ht_memo_leave(struct ht_memo *m, uint32_t state);
 
+/* Behind an entry that has an end, or where there is no entry in the home slot: as below. */
+int ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit);
+
 /*
  * Take the outcomes *bits (under a stop bit, at most HT_MEMO_GROUP) from *state.
  * 1: done.  2: the state is in front of an indirect branch; its target comes
  * first, then the outcomes *bits.  0: let the walker take *bits from *state.
  * -HT_ENOMEM.
  */
-int ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits);
+static inline int
+ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
+{
+	size_t slot = (*state ^ *bits << 3) & m->entry_mask;
+	const struct ht_memo_entry *e = &m->entries[slot];
+	int hit = e->state == *state && e->key == *bits;
+
+	if (__builtin_expect(hit && !e->end && !m->run_of, 1)) {
+		m->counts[slot]++;
+		*state = e->next;
+		return 1;
+	}
+	return ht_memo_go_on(m, state, bits, slot, hit);
+}
+
 /* Take an indirect target from *state: 1, 0 or -HT_ENOMEM. */
 int ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip);
 

@@ -903,8 +903,11 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 
 	if (e->ended)
 		return 0;
-	e->walk.edges = &e->edges;
-	if (e->change_due)
+	if (!e->walk.edges) {
+		e->walk.edges = &e->edges;
+		rc = ht_memo_reset(&e->memo); /* made for events */
+	}
+	if (rc == 0 && e->change_due)
 		rc = apply_change(e);
 	while (rc == 0 && !e->ended && !e->change_due) {
 		rc = run(e, SIZE_MAX);
