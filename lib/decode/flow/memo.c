@@ -240,9 +240,9 @@ entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
 }
 
 static size_t
-target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip)
+target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits)
 {
-	return (state ^ (uint32_t)(ip * 0x9e3779b97f4a7c15ull >> 32)) & m->target_mask;
+	return (state ^ (uint32_t)(ip * 0x9e3779b97f4a7c15ull >> 32) ^ bits << 3) & m->target_mask;
 }
 
 struct slots { struct ht_memo_entry *entries; uint32_t *counts, *run_of; };
@@ -303,7 +303,7 @@ grow_targets(struct ht_memo *m)
 
 		if (!was[i].state)
 			continue;
-		for (at = target_slot(m, was[i].state, was[i].ip); now[at].state; at = (at + 1) & m->target_mask)
+		for (at = target_slot(m, was[i].state, was[i].ip, was[i].bits); now[at].state; at = (at + 1) & m->target_mask)
 			;
 		now[at] = was[i];
 	}
@@ -349,6 +349,15 @@ end_run(struct trip *t, uint32_t run, int failed)
 	}
 }
 
+static uint32_t
+end_of(const struct trip *t)
+{
+	if (!t->stopped)
+		return t->context;
+	return t->context | t->bits << HT_MEMO_CONTEXT_BITS |
+	       (t->block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
+}
+
 /* Make the entry that is not there; its slot, or SIZE_MAX with *rc 0: none can be made, or -HT_ENOMEM. */
 static size_t
 build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
@@ -369,10 +378,7 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 	}
 	for (at = entry_slot(m, state, key); m->entries[at].key; at = (at + 1) & m->entry_mask)
 		;
-	m->entries[at] = (struct ht_memo_entry){ .state = state, .key = key, .next = next, .end = t.context };
-	if (t.stopped)
-		m->entries[at].end |= t.bits << HT_MEMO_CONTEXT_BITS |
-		                      (t.block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
+	m->entries[at] = (struct ht_memo_entry){ .state = state, .key = key, .next = next, .end = end_of(&t) };
 	if (m->run_of)
 		m->run_of[at] = run;
 	m->n_entries++;
@@ -380,11 +386,11 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 }
 
 static struct ht_memo_target *
-build_target(struct ht_memo *m, uint32_t state, uint64_t ip, int *rc)
+build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int *rc)
 {
-	struct trip t = set_out(m, state, 1, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
+	struct trip t = set_out(m, state, bits, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
 	uint32_t run = begin_run(&t), next;
-	int failed = walk_target(&t, ip) < 0;
+	int failed = walk_target(&t, ip) < 0 || walk_outcomes(&t) < 0 || t.context > HT_MEMO_CONTEXT_MAX;
 	size_t at;
 
 	end_run(&t, run, failed);
@@ -396,10 +402,10 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, int *rc)
 		*rc = -HT_ENOMEM;
 		return NULL;
 	}
-	for (at = target_slot(m, state, ip); m->targets[at].state; at = (at + 1) & m->target_mask)
+	for (at = target_slot(m, state, ip, bits); m->targets[at].state; at = (at + 1) & m->target_mask)
 		;
-	m->targets[at] = (struct ht_memo_target){ .ip = ip, .state = state, .next = next, .push = t.context,
-		                                  .run = run };
+	m->targets[at] = (struct ht_memo_target){ .ip = ip, .state = state, .bits = bits, .next = next,
+		                                  .end = end_of(&t), .run = run };
 	m->n_targets++;
 	return &m->targets[at];
 }
@@ -476,68 +482,89 @@ find(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 	return build(m, state, key, rc);
 }
 
-int
-ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit)
+/*
+ * An entry that led to *state has this end.  1 and 2 as ht_memo_outcomes(); 0: a
+ * return with nothing to pop; 3: go on from *state by *key.
+ */
+static inline int
+take_end(struct ht_memo *m, uint32_t end, uint32_t *bits, uint32_t *key)
 {
-	uint32_t key = *bits, at = *state, context, left, end;
+	uint32_t context = end & HT_MEMO_CONTEXT_MAX;
+	uint32_t left = (end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
+
+	if (context)
+		ht_return_stack_push(&m->walk->stack, context);
+	*bits = left ? left : 1;
+	if (!left)
+		return 1;
+	if (!(end & HT_MEMO_RETURNS))
+		return 2;
+	context = pop(m);
+	if (!context)
+		return 0;
+	if (context > HT_MEMO_CONTEXT_MAX) {
+		ht_return_stack_push(&m->walk->stack, context);
+		return 0;
+	}
+	*key = context | left << HT_MEMO_CONTEXT_BITS | HT_MEMO_POPPED;
+	return 3;
+}
+
+/* On from *state by *key, until the group is used up or cannot be. */
+static int
+follow(struct ht_memo *m, uint32_t *state, uint32_t *bits, uint32_t key, size_t slot)
+{
 	int rc = 0;
 
-	for (;; hit = 0) {
-		if (!hit)
-			slot = find(m, at, key, &rc);
+	for (;; slot = SIZE_MAX) {
+		if (slot == SIZE_MAX)
+			slot = find(m, *state, key, &rc);
 		if (slot == SIZE_MAX) {
 			if (key & HT_MEMO_POPPED)
 				ht_return_stack_push(&m->walk->stack, key & HT_MEMO_CONTEXT_MAX);
-			*state = at;
 			return rc;
 		}
 		m->counts[slot]++;
-		at = m->entries[slot].next;
-		end = m->entries[slot].end;
+		*state = m->entries[slot].next;
 		if (m->run_of && m->run_of[slot] && (rc = give_run(m, m->run_of[slot])) < 0)
 			return rc;
-		context = end & HT_MEMO_CONTEXT_MAX;
-		if (context)
-			ht_return_stack_push(&m->walk->stack, context);
-		*state = at;
-		left = (end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
-		if (!left)
-			return 1;
-		*bits = left;
-		if (!(end & HT_MEMO_RETURNS))
-			return 2;
-		context = pop(m);
-		if (!context)
-			return 0; /* the walker will say why */
-		if (context > HT_MEMO_CONTEXT_MAX) {
-			ht_return_stack_push(&m->walk->stack, context);
-			return 0;
-		}
-		key = context | left << HT_MEMO_CONTEXT_BITS | HT_MEMO_POPPED;
+		rc = take_end(m, m->entries[slot].end, bits, &key);
+		if (rc != 3)
+			return rc;
+		rc = 0;
 	}
 }
 
 int
-ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip)
+ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit)
 {
-	size_t at = target_slot(m, *state, ip);
+	return follow(m, state, bits, *bits, hit ? slot : SIZE_MAX);
+}
+
+int
+ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip, uint32_t *bits, int *taken)
+{
+	size_t at = target_slot(m, *state, ip, *bits);
 	struct ht_memo_target *e;
+	uint32_t key;
 	int rc = 0;
 
+	*taken = 0;
 	for (e = &m->targets[at]; e->state; at = (at + 1) & m->target_mask, e = &m->targets[at])
-		if (e->state == *state && e->ip == ip)
+		if (e->state == *state && e->ip == ip && e->bits == *bits)
 			break;
 	if (!e->state) {
-		e = build_target(m, *state, ip, &rc);
+		e = build_target(m, *state, ip, *bits, &rc);
 		if (!e)
 			return rc;
 	}
+	*taken = 1;
 	e->count++;
-	if (e->push)
-		ht_return_stack_push(&m->walk->stack, e->push);
 	*state = e->next;
-	rc = e->run ? give_run(m, e->run) : 0;
-	return rc < 0 ? rc : 1;
+	if (e->run && (rc = give_run(m, e->run)) < 0)
+		return rc;
+	rc = take_end(m, e->end, bits, &key);
+	return rc == 3 ? follow(m, state, bits, key, SIZE_MAX) : rc;
 }
 
 uint32_t
@@ -579,9 +606,9 @@ ht_memo_fold(struct ht_memo *m)
 
 		if (!e->state || !e->count)
 			continue;
-		t = set_out(m, e->state, 1, TELL_COUNTS, e->count);
+		t = set_out(m, e->state, e->bits, TELL_COUNTS, e->count);
 		e->count = 0;
-		if (m->walk->edges && (walk_target(&t, e->ip) < 0 || t.no_memory))
+		if (m->walk->edges && (walk_target(&t, e->ip) < 0 || walk_outcomes(&t) < 0 || t.no_memory))
 			return -HT_ENOMEM;
 	}
 	return 0;

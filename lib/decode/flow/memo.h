@@ -13,7 +13,7 @@
  * goes below what the group itself pushed (then the return stack is popped, and
  * an entry for (state, outcomes left, popped context) goes on), and at an
  * indirect branch, whose target is told behind the outcomes (a deferred TIP).
- * Targets have a table of their own: (state, target).
+ * Targets have a table of their own: (state, target, outcomes left in the group).
  *
  * Counts are folded into the blocks when they are asked for, by walking each
  * entry once more with its count as the weight.  With events wanted, an entry
@@ -45,10 +45,12 @@ struct ht_memo_entry {
 	uint32_t end;
 };
 
+/* An indirect branch of `state` goes to `ip`, and the outcomes `bits` follow. */
 struct ht_memo_target {
 	uint64_t ip;
 	uint32_t state;      /* 0 = free slot */
-	uint32_t next, push, count, run, spare;
+	uint32_t bits;
+	uint32_t next, end, count, run;
 };
 
 struct ht_memo {
@@ -96,8 +98,12 @@ ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
 	return ht_memo_go_on(m, state, bits, slot, hit);
 }
 
-/* Take an indirect target from *state: 1, 0 or -HT_ENOMEM. */
-int ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip);
+/*
+ * Take an indirect target from *state, and then the outcomes *bits (1 = none):
+ * as ht_memo_outcomes(); but where 0 is returned with the target not taken,
+ * *bits and *state are what they were, and *taken is 0.
+ */
+int ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip, uint32_t *bits, int *taken);
 
 /* Add all counts to the walker's edges and blocks, and start them at 0. */
 int ht_memo_fold(struct ht_memo *m);

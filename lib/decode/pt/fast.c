@@ -63,17 +63,37 @@ peek_tip(const struct ht_pt_engine *e, const uint8_t *p, uint64_t *ip)
 	return 1 + n;
 }
 
-/* The target of the TIP packet at f->p; 1, 0 or -HT_ENOMEM. */
+/*
+ * The target of the TIP packet at f->p, and the outcomes *bits behind it (1 =
+ * none): as ht_memo_outcomes().
+ */
 static inline int
-take_tip(struct fast *f)
+take_tip(struct fast *f, uint32_t *bits)
 {
 	uint64_t ip = 0;
 	unsigned size = peek_tip(f->e, f->p, &ip);
-	int rc = size ? ht_memo_target(&f->e->memo, &f->state, ip) : 0;
+	int taken, rc;
 
-	if (rc > 0) {
+	if (!size)
+		return 0;
+	rc = ht_memo_target(&f->e->memo, &f->state, ip, bits, &taken);
+	if (taken) {
 		f->e->last_ip = ip;
 		f->p += size;
+	}
+	return rc;
+}
+
+/* From rc 2 on: targets and outcomes until *bits is used up (1), or the walker must go on (0). */
+static inline int
+take_deferred(struct fast *f, uint32_t *bits, const uint8_t *end)
+{
+	int rc = 2;
+
+	while (rc == 2) {
+		while (f->p < end && *f->p == 0)
+			f->p++;
+		rc = f->p < end ? take_tip(f, bits) : 0;
 	}
 	return rc;
 }
@@ -85,16 +105,9 @@ take_tip(struct fast *f)
 static inline int
 take_group(struct fast *f, uint32_t *bits, const uint8_t *end)
 {
-	int rc;
+	int rc = ht_memo_outcomes(&f->e->memo, &f->state, bits);
 
-	while ((rc = ht_memo_outcomes(&f->e->memo, &f->state, bits)) == 2) {
-		while (f->p < end && *f->p == 0)
-			f->p++;
-		rc = f->p < end ? take_tip(f) : 0;
-		if (rc <= 0)
-			return rc;
-	}
-	return rc;
+	return rc == 2 ? take_deferred(f, bits, end) : rc;
 }
 
 /* All outcomes of a packet that f->p is behind; `count` of them in `bits`. 0 when the memo was left. */
@@ -141,22 +154,12 @@ take_cyc(struct fast *f)
 	return 1;
 }
 
-/* Outcomes of a short packet that the memo did not take to the end. */
+/* The memo did not take a packet to its end; `bits` are left. */
 static int
-finish(struct fast *f, int rc, uint32_t bits, const uint8_t *end)
+finish(struct fast *f, uint32_t bits)
 {
-	unsigned n;
+	unsigned n = 31 - (unsigned)__builtin_clz(bits);
 
-	if (rc == 2) {
-		while (f->p < end && *f->p == 0)
-			f->p++;
-		rc = f->p < end ? take_tip(f) : 0;
-		if (rc < 0)
-			return rc;
-	}
-	n = 31 - (unsigned)__builtin_clz(bits);
-	if (rc > 0)
-		return take_outcomes(f, bits & ((1u << n) - 1), n, end);
 	leave(f);
 	return ht_pt_take_bits(f->e, bits & ((1u << n) - 1), n);
 }
@@ -190,15 +193,16 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 			ht_pt_tell_time(e);
 		if ((b & 1) == 0 && b != HT_PT_LEAD_EXT) {
 			at = f->p++;
-			rc = ht_memo_outcomes(&e->memo, &f->state, &bits);
+			rc = take_group(f, &bits, end);
 			if (rc == 1)
 				continue;
 			e->offset = offset + (uint64_t)(at - first);
 			e->before = before + (uint64_t)(at - first);
-			if (rc >= 0)
-				rc = finish(f, rc, bits, end);
+			if (rc == 0)
+				rc = finish(f, bits);
 		} else if ((b & 0x1f) == 0x0d) {
-			rc = take_tip(f);
+			bits = 1;
+			rc = take_tip(f, &bits);
 		} else if (b == HT_PT_LEAD_EXT && f->p[1] == 0xa3 && load(f->p) >> 17) {
 			long_bits = load(f->p) >> 16;
 			e->offset = offset + (uint64_t)(f->p - first);
