@@ -7,7 +7,7 @@
  * strings have equal numbers.  Contexts hold addresses only: they survive a
  * change of the code.
  *
- * The return stack is a ring of contexts, as deep as the processor's.
+ * The return stack is a ring of contexts.
  */
 #ifndef DECODE_FLOW_CONTEXT_H
 #define DECODE_FLOW_CONTEXT_H
@@ -15,7 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HT_CONTEXT_STACK 64 /* entries that the processor keeps for return compression */
+/*
+ * The processor keeps 64 entries for return compression.  A ring of 128 holds
+ * all of them, and has a slot to spare in front of the newest: pushing writes
+ * there in any case, so that "nothing to push" needs no branch.
+ */
+#define HT_CONTEXT_STACK 128
 
 struct ht_context {
 	uint64_t addr;   /* the newest return address */
@@ -41,11 +46,12 @@ struct ht_return_stack {
 	unsigned top;
 };
 
+/* 0 = nothing to push. */
 static inline void
 ht_return_stack_push(struct ht_return_stack *s, uint32_t context)
 {
-	s->top = (s->top + 1) % HT_CONTEXT_STACK;
-	s->item[s->top] = context;
+	s->item[(s->top + 1) % HT_CONTEXT_STACK] = context;
+	s->top = (s->top + (context != 0)) % HT_CONTEXT_STACK;
 }
 
 /* The newest item, or 0. */

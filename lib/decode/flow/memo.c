@@ -235,14 +235,13 @@ set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, u
 static size_t
 entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
 {
-	/* The second form stands in ht_memo_outcomes() too. */
-	return (state ^ (key & HT_MEMO_POPPED ? key * 0x9e3779b1u >> 8 : key << 3)) & m->entry_mask;
+	return (state ^ ht_memo_key_hash(key)) & m->entry_mask;
 }
 
 static size_t
 target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits)
 {
-	return (state ^ (uint32_t)(ip * 0x9e3779b97f4a7c15ull >> 32) ^ bits << 3) & m->target_mask;
+	return (state ^ (uint32_t)((ip ^ (uint64_t)bits << 48) * 0x9e3779b97f4a7c15ull >> 40)) & m->target_mask;
 }
 
 struct slots { struct ht_memo_entry *entries; uint32_t *counts, *run_of; };
@@ -258,7 +257,7 @@ free_slots(struct slots *s)
 static int
 grow_entries(struct ht_memo *m)
 {
-	size_t old = m->entry_mask + 1, n = m->entries ? old * 2 : FIRST_ENTRIES;
+	size_t old = m->entry_mask + 1, n = m->entries ? old * 4 : FIRST_ENTRIES;
 	struct slots was = { m->entries, m->counts, m->run_of };
 	struct slots now = { calloc(n, sizeof(*now.entries)), calloc(n, sizeof(*now.counts)),
 		             m->walk->edges ? NULL : calloc(n, sizeof(*now.run_of)) };
@@ -492,8 +491,7 @@ take_end(struct ht_memo *m, uint32_t end, uint32_t *bits, uint32_t *key)
 	uint32_t context = end & HT_MEMO_CONTEXT_MAX;
 	uint32_t left = (end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
 
-	if (context)
-		ht_return_stack_push(&m->walk->stack, context);
+	ht_return_stack_push(&m->walk->stack, context);
 	*bits = left ? left : 1;
 	if (!left)
 		return 1;

@@ -74,6 +74,13 @@ uint32_t ht_memo_enter(struct ht_memo *m);
 /* Put the walker at `state`. */
 void ht_memo_leave(struct ht_memo *m, uint32_t state);
 
+/* What a key adds to the hash; apart from the state, so that it is ready before the state is. */
+static inline uint32_t
+ht_memo_key_hash(uint32_t key)
+{
+	return (key ^ key >> 17) * 0x9e3779b1u >> 7;
+}
+
 /* Behind an entry that has an end, or where there is no entry in the home slot: as below. */
 int ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit);
 
@@ -86,7 +93,7 @@ int ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slo
 static inline int
 ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
 {
-	size_t slot = (*state ^ *bits << 3) & m->entry_mask;
+	size_t slot = (*state ^ ht_memo_key_hash(*bits)) & m->entry_mask;
 	const struct ht_memo_entry *e = &m->entries[slot];
 	int hit = e->state == *state && e->key == *bits;
 
