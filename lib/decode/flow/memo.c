@@ -241,7 +241,9 @@ entry_slot(const struct ht_memo *m, uint32_t state, uint32_t key)
 static size_t
 target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits)
 {
-	return (state ^ (uint32_t)((ip ^ (uint64_t)bits << 48) * 0x9e3779b97f4a7c15ull >> 40)) & m->target_mask;
+	uint64_t key = ip ^ (uint64_t)bits << 40 ^ (uint64_t)state << 16;
+
+	return (size_t)(key * 0x9e3779b97f4a7c15ull >> 36) & m->target_mask;
 }
 
 struct slots { struct ht_memo_entry *entries; uint32_t *counts, *run_of; };
@@ -397,7 +399,7 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int 
 	if (failed || t.no_memory)
 		return NULL;
 	next = state_of(m, t.block);
-	if (!next || (m->n_targets * 2 > m->target_mask && grow_targets(m) < 0)) {
+	if (!next || (m->n_targets * 4 > m->target_mask && grow_targets(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return NULL;
 	}
