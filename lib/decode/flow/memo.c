@@ -4,6 +4,7 @@
 
 #include <hwtrace/error.h>
 
+#include "base/pages.h"
 #include "base/vec.h"
 #include "decode/flow/memo.h"
 
@@ -249,11 +250,11 @@ target_slot(const struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits)
 struct slots { struct ht_memo_entry *entries; uint32_t *counts, *run_of; };
 
 static void
-free_slots(struct slots *s)
+free_slots(struct slots *s, size_t n)
 {
-	free(s->entries);
-	free(s->counts);
-	free(s->run_of);
+	ht_pages_free(s->entries, n * sizeof(*s->entries));
+	ht_pages_free(s->counts, n * sizeof(*s->counts));
+	ht_pages_free(s->run_of, n * sizeof(*s->run_of));
 }
 
 static int
@@ -261,11 +262,11 @@ grow_entries(struct ht_memo *m)
 {
 	size_t old = m->entry_mask + 1, n = m->entries ? old * 4 : FIRST_ENTRIES;
 	struct slots was = { m->entries, m->counts, m->run_of };
-	struct slots now = { calloc(n, sizeof(*now.entries)), calloc(n, sizeof(*now.counts)),
-		             m->walk->edges ? NULL : calloc(n, sizeof(*now.run_of)) };
+	struct slots now = { ht_pages_alloc(n * sizeof(*now.entries)), ht_pages_alloc(n * sizeof(*now.counts)),
+		             m->walk->edges ? NULL : ht_pages_alloc(n * sizeof(*now.run_of)) };
 
 	if (!now.entries || !now.counts || (!m->walk->edges && !now.run_of)) {
-		free_slots(&now);
+		free_slots(&now, n);
 		return -HT_ENOMEM;
 	}
 	m->entries = now.entries;
@@ -285,7 +286,7 @@ grow_entries(struct ht_memo *m)
 		if (now.run_of && was.run_of)
 			now.run_of[at] = was.run_of[i];
 	}
-	free_slots(&was);
+	free_slots(&was, old);
 	return 0;
 }
 
@@ -293,7 +294,7 @@ static int
 grow_targets(struct ht_memo *m)
 {
 	size_t old = m->target_mask + 1, n = m->targets ? old * 4 : FIRST_TARGETS;
-	struct ht_memo_target *was = m->targets, *now = calloc(n, sizeof(*now));
+	struct ht_memo_target *was = m->targets, *now = ht_pages_alloc(n * sizeof(*now));
 
 	if (!now)
 		return -HT_ENOMEM;
@@ -308,7 +309,7 @@ grow_targets(struct ht_memo *m)
 			;
 		now[at] = was[i];
 	}
-	free(was);
+	ht_pages_free(was, old * sizeof(*was));
 	return 0;
 }
 
@@ -629,10 +630,10 @@ ht_memo_init(struct ht_memo *m, struct ht_walk *w)
 void
 ht_memo_fini(struct ht_memo *m)
 {
-	free(m->entries);
-	free(m->counts);
-	free(m->run_of);
-	free(m->targets);
+	struct slots s = { m->entries, m->counts, m->run_of };
+
+	free_slots(&s, m->entry_mask + 1);
+	ht_pages_free(m->targets, (m->target_mask + 1) * sizeof(*m->targets));
 	ht_vec_free(&m->states);
 	ht_vec_free(&m->runs);
 	memset(m, 0, sizeof(*m));
