@@ -3,6 +3,8 @@
  * One measurement a process, so that none profits from another's warm memory:
  *
  *	bench_pt prepare CAPTURE DIR N   DIR/pt.bin (the longest stream N times), pages.bin, map.tsv
+ *	bench_pt short DIR rc|nrc        DIR/pt.bin anew, as processors write it: short TNT packets,
+ *	                                 no target deferred
  *	bench_pt lexer|count|events|timed|blocks DIR
  *
  * Prints CPU seconds, branches and a sum that must agree between engines:
@@ -117,6 +119,156 @@ prepare(const char *capture, unsigned times)
 	ht_view_free(view);
 	ht_session_close(s);
 	ht_container_close(c);
+}
+
+/* -- short packets -------------------------------------------------------------- */
+
+struct writer {
+	FILE    *f;
+	uint64_t last_ip, bytes, next_psb, ring[64];
+	unsigned tnt, n, top;
+	int      compress;
+};
+
+static void
+bytes(struct writer *w, uint64_t v, unsigned n)
+{
+	fwrite(&v, 1, n, w->f); /* little-endian hosts */
+	w->bytes += n;
+}
+
+static void
+flush(struct writer *w)
+{
+	if (w->n)
+		bytes(w, (1u << w->n | w->tnt) << 1, 1);
+	w->n = w->tnt = 0;
+}
+
+static void
+bit(struct writer *w, unsigned taken)
+{
+	w->tnt = w->tnt << 1 | taken;
+	if (++w->n == 6)
+		flush(w);
+}
+
+static void
+address(struct writer *w, unsigned op, uint64_t ip)
+{
+	unsigned form = (ip ^ w->last_ip) >> 16 == 0 ? 1 : (ip ^ w->last_ip) >> 32 == 0 ? 2 : 3;
+
+	flush(w);
+	bytes(w, op | form << 5, 1);
+	bytes(w, ip, 2 * form);
+	w->last_ip = ip;
+}
+
+static void
+sync_point(struct writer *w, uint64_t ip)
+{
+	flush(w);
+	for (unsigned i = 0; i < 8; i++)
+		bytes(w, 0x8202, 2);
+	bytes(w, 0x0199, 2);
+	w->last_ip = 0;
+	if (ip)
+		address(w, 0x1d, ip);
+	bytes(w, 0x2302, 2);
+	memset(w->ring, 0, sizeof(w->ring));
+	w->next_psb = w->bytes + 16384;
+}
+
+static void
+write_branch(struct writer *w, const struct ht_event *ev)
+{
+	uint64_t *top = &w->ring[w->top];
+
+	switch (ev->insn) {
+	case HT_INSN_COND:
+		bit(w, ev->flags & HT_BR_TAKEN);
+		return;
+	case HT_INSN_JUMP:
+		return;
+	case HT_INSN_CALL:
+	case HT_INSN_CALL_IND:
+		if (ev->insn == HT_INSN_CALL_IND)
+			address(w, 0x0d, ev->b);
+		if (ev->b == ev->a + ev->size && ev->insn == HT_INSN_CALL)
+			return;
+		w->top = (w->top + 1) % 64;
+		w->ring[w->top] = ev->a + ev->size;
+		return;
+	case HT_INSN_RET:
+		if (w->compress && *top == ev->b) {
+			*top = 0;
+			w->top = (w->top + 63) % 64;
+			bit(w, 1);
+			return;
+		}
+		break;
+	}
+	address(w, 0x0d, ev->b);
+	if (w->bytes > w->next_psb)
+		sync_point(w, ev->b);
+}
+
+static void
+write_event(struct writer *w, const struct ht_event *ev, const struct ht_event *before)
+{
+	switch (ev->kind) {
+	case HT_EV_ENABLE:
+		address(w, 0x11, ev->b);
+		break;
+	case HT_EV_BRANCH:
+		if (!(ev->flags & HT_BR_TRACE_OFF))
+			write_branch(w, ev);
+		break;
+	case HT_EV_ASYNC:
+		address(w, 0x1d, ev->a);
+		address(w, 0x0d, ev->b);
+		break;
+	case HT_EV_DISABLE:
+		flush(w);
+		if (!(before->kind == HT_EV_BRANCH && before->flags & HT_BR_TRACE_OFF))
+			address(w, 0x1d, ev->a);
+		bytes(w, 0x01, 1);
+		break;
+	}
+}
+
+static struct ht_session *open_raw(struct ht_container **c);
+
+static void
+shorten(int compress)
+{
+	struct ht_container *c;
+	struct ht_session *s = open_raw(&c);
+	struct ht_decoder *d;
+	static struct ht_event ev[HT_BATCH];
+	struct ht_event before = { 0 };
+	struct ht_decoder_config config = { .size = sizeof(config),
+		.want = HT_DECODE_BRANCHES | HT_DECODE_OTHER };
+	struct writer w = { .compress = compress };
+	char name[600];
+	int n;
+
+	snprintf(name, sizeof(name), "%s.new", paths[0]);
+	w.f = fopen(name, "wb");
+	if (!w.f || ht_decoder_new(s, 0, &config, &d, NULL) < 0)
+		die(name, NULL);
+	sync_point(&w, 0);
+	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0)
+		for (int i = 0; i < n; i++) {
+			write_event(&w, &ev[i], &before);
+			before = ev[i];
+		}
+	flush(&w);
+	ht_decoder_free(d);
+	ht_session_close(s);
+	ht_container_close(c);
+	if (fclose(w.f) || rename(name, paths[0]))
+		die(name, NULL);
 }
 
 /* -- the modes ---------------------------------------------------------------- */
@@ -299,6 +451,11 @@ main(int argc, char **argv)
 	if (argc == 5 && !strcmp(argv[1], "prepare")) {
 		name_paths(argv[3]);
 		prepare(argv[2], (unsigned)atoi(argv[4]));
+		return 0;
+	}
+	if (argc == 4 && !strcmp(argv[1], "short")) {
+		name_paths(argv[2]);
+		shorten(!strcmp(argv[3], "rc"));
 		return 0;
 	}
 	if (argc != 3) {
