@@ -106,6 +106,35 @@ ht_memo_outcomes(struct ht_memo *m, uint32_t *state, uint32_t *bits)
 }
 
 /*
+ * Short TNT packets (the byte: outcomes, stop bit, 0) from `p` on, as long as
+ * each has a plain entry in its home slot.  Returns where it stopped.
+ */
+static inline const uint8_t *
+ht_memo_short(struct ht_memo *m, uint32_t *state, const uint8_t *p, const uint8_t *end)
+{
+	const struct ht_memo_entry *entries = m->entries;
+	uint32_t *counts = m->counts;
+	size_t mask = m->entry_mask;
+	uint32_t at = *state;
+
+	if (m->run_of)
+		return p;
+	for (; p < end; p++) {
+		uint32_t key = *p >> 1;
+		size_t slot = (at ^ ht_memo_key_hash(key)) & mask;
+		const struct ht_memo_entry *e = &entries[slot];
+
+		/* No key is 0 or 1: PAD and the lead byte 02 find nothing. */
+		if (*p & 1 || e->state != at || e->key != key || e->end || key < 2)
+			break;
+		counts[slot]++;
+		at = e->next;
+	}
+	*state = at;
+	return p;
+}
+
+/*
  * Take an indirect target from *state, and then the outcomes *bits (1 = none):
  * as ht_memo_outcomes(); but where 0 is returned with the target not taken,
  * *bits and *state are what they were, and *taken is 0.

@@ -176,9 +176,14 @@ take_all(struct fast *f, const uint8_t *end, size_t limit)
 	unsigned n;
 
 	while (f->p < end && f->state && w->out.n < limit) {
-		uint8_t b = *f->p;
-		uint32_t bits = b >> 1;
+		uint32_t bits;
+		uint8_t b;
 
+		f->p = ht_memo_short(&e->memo, &f->state, f->p, end);
+		if (f->p == end)
+			break;
+		b = *f->p;
+		bits = b >> 1;
 		if (b == 0) {
 			f->p++;
 			continue;
