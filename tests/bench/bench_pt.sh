@@ -2,6 +2,8 @@
 # The native Intel PT engine against libipt's block decoder and a bare lexer of
 # the same bytes: CPU time of whole processes in turn, medians of ROUNDS.  The
 # edges that both engines give must add up to the same sum.
+# Rows with "short": the same branches as processors write them, in TNT packets of
+# up to six outcomes with each target in its place.
 # TRACES (default: gzip sort python) chooses.
 set -u
 tmp=$(mktemp -d) || exit 1
@@ -11,12 +13,12 @@ bench=$PWD/$BUILD/tests/bench/bench_pt
 LC_ALL=C
 export LC_ALL
 
-awk 'BEGIN { x = 42; for (i = 0; i < 20000; i++) { x = (x * 1103515245 + 12345) % 2147483648;
+awk 'BEGIN { x = 42; for (i = 0; i < 6000; i++) { x = (x * 1103515245 + 12345) % 2147483648;
 	printf "%d %x line %d\n", x, x * 7, x % 1000 } }' >"$tmp/text"
 cat >"$tmp/job.py" <<'PY'
 import json, re
 d = {}
-for i in range(6000):
+for i in range(2500):
     w = "%x" % (i * 7919 % 65537)
     d.setdefault(w[:2], []).append(w)
 t = json.loads(json.dumps(d))
@@ -74,6 +76,11 @@ for trace in ${TRACES:-gzip sort python}; do
 		row "pt.count.$form.$trace.vs_lexer" "$lexer" "$count"
 		row "pt.events.$form.$trace.vs_ipt_blk" "$blocks" "$events"
 		row "pt.count.$form.$trace.million_a_second" "$branches" "$(awk -v c="$count" 'BEGIN { print c * 1e6 }')"
+		"$bench" short "$tmp/hot" $form
+		lexer=$(time_of lexer "$tmp/hot")
+		count=$(time_of count "$tmp/hot")
+		row "pt.count.$form.$trace.short_vs_ipt_blk" "$(time_of blocks "$tmp/hot")" "$count"
+		row "pt.count.$form.$trace.short_vs_lexer" "$lexer" "$count"
 		[ $form = nrc ] || row "pt.count.cold.rc.$trace.vs_ipt_blk" "$(time_of blocks "$tmp/once")" \
 			"$(time_of count "$tmp/once")"
 	done
