@@ -31,8 +31,7 @@ run() { # NAME COMMAND...
 for what; do
 	case $what in
 	unit)
-		for b in build build-san; do
-			[ "$BUILD" = build ] || [ "$b" = "$BUILD" ] || continue
+		for b in "$BUILD" "$BUILD-san"; do
 			[ -d "$b/tests/unit" ] || continue
 			for t in $(find "$b/tests/unit" -type f -name 'test_*' -perm -100 ! -name '*.*' | sort); do
 				run "$t" "$t"

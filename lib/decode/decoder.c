@@ -3,20 +3,15 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "decode/engine.h"
-
-/* In order of preference. */
-static const struct ht_engine *const engines[] = {
-	&ht_engine_native,
-	&ht_engine_libipt,
-};
-
-#define N_ENGINES (sizeof(engines) / sizeof(*engines))
+#include "decode/engines.h"
 
 const char *
 ht_engine_name(uint32_t i)
 {
-	return i < N_ENGINES ? engines[i]->name : NULL;
+	for (uint32_t k = 0; ht_engines[k]; k++)
+		if (k == i)
+			return ht_engines[k]->name;
+	return NULL;
 }
 
 static const struct ht_engine *
@@ -24,10 +19,10 @@ engine_find(const char *name, enum ht_trace_source source, struct ht_diag *diag)
 {
 	const struct ht_engine *named = NULL;
 
-	for (unsigned i = 0; i < N_ENGINES; i++) {
-		if (name && strcmp(name, engines[i]->name) != 0)
+	for (unsigned i = 0; ht_engines[i]; i++) {
+		if (name && strcmp(name, ht_engines[i]->name) != 0)
 			continue;
-		named = engines[i];
+		named = ht_engines[i];
 		if (named->can(source))
 			return named;
 	}

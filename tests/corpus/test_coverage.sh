@@ -5,7 +5,7 @@
 
 case=$CORPUS/pt/griffin-hello
 xz -dkc "$case/pages.bin.xz" >"$tmp/pages"
-for engine in libipt native; do
+for engine in $engines; do
 	"$hwtrace" coverage --engine $engine --pt "$case/pt.bin" --pages "$tmp/pages" --map "$case/pages.tsv" \
 		--json "$tmp/json" -o "$tmp/report" 2>"$tmp/err"
 	got=$(python3 -c "

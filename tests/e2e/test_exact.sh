@@ -5,7 +5,7 @@
 . tests/lib.sh
 
 truth=$PWD/$BUILD/tests/tools/truth
-engines=${ENGINES:-"native libipt"}
+engines=${ENGINES:-$engines}
 
 # sequence ENGINE TID: addresses of one thread, one a line
 sequence() {

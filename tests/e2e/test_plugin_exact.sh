@@ -2,6 +2,7 @@
 # The software trace unit tells exactly what QEMU's own log says was executed:
 # every instruction, in order.  The decoder here is libipt alone (tests/tools/ptwalk).
 . tests/lib.sh
+reference plugin_exact || exit 0
 
 tools=$PWD/$BUILD/tests/tools
 plugin=$PWD/$BUILD/lib/hwtrace/hwtrace-qemu.so

@@ -2,6 +2,7 @@
 # The software trace unit across processes: fork, exec, scripts, filters, death by a
 # signal from outside, a recorder that dies.  Decoded by libipt alone.
 . tests/lib.sh
+reference plugin_process || exit 0
 
 tools=$PWD/$BUILD/tests/tools
 plugin=$PWD/$BUILD/lib/hwtrace/hwtrace-qemu.so

@@ -40,7 +40,7 @@ exact() {
 	[ $_got -eq $_want ] && pass "$_name-status" || fail "$_name-status" "$_got, not $_want: $(cat err.txt)"
 }
 decodes() { # decodes NAME: what was recorded last is what was stepped last
-	for engine in native libipt; do
+	for engine in $engines; do
 		ips "$(first_tid out.data)" out.data >ips.txt
 		same "$1-$engine" truth.txt ips.txt
 		check "$1-$engine-lossless" lossless

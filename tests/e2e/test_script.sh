@@ -23,7 +23,7 @@ cat >"$tmp/want" <<'E'
   tr strt                               0 =>           40100e
   tr end  async                    40100e =>                0
 E
-for engine in native libipt; do
+for engine in $engines; do
 	raw --engine $engine --itrace=b -F ip,addr,flags >"$tmp/got"
 	same "branches by $engine" "$tmp/want" "$tmp/got"
 	grep -qx 'lost: nothing' "$tmp/err" && pass "no loss by $engine" || fail "no loss by $engine" "$(cat "$tmp/err")"

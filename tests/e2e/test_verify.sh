@@ -2,6 +2,7 @@
 # Both engines give the same ranges, with every way of recording; and where they
 # do not, the first difference is shown.
 . tests/lib.sh
+reference verify || exit 0
 
 data=$tmp/t.data
 

@@ -87,6 +87,17 @@ info_build_id(const uint8_t *id, unsigned size, char *buf)
 	return buf;
 }
 
+uint64_t
+info_decoded_by(const struct info_report *r, const char *engine)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < ht_container_stream_count(r->in->container); i++)
+		if (r->figures[i].engine && !strcmp(r->figures[i].engine, engine))
+			bytes += r->figures[i].stats.bytes_decoded;
+	return bytes;
+}
+
 static int
 count_records(struct info_report *r)
 {

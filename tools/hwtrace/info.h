@@ -30,6 +30,9 @@ const char *info_module_state(enum ht_module_state state);
 /* "3af1..." of an id into `buf` (at least 2 * HT_BUILD_ID_MAX + 1 bytes). */
 const char *info_build_id(const uint8_t *id, unsigned size, char *buf);
 
+/* Bytes that `engine` decoded; `r` has figures. */
+uint64_t info_decoded_by(const struct info_report *r, const char *engine);
+
 void info_write_text(const struct info_report *r, struct ht_text *t);
 void info_write_json(const struct info_report *r, struct ht_text *t);
 

@@ -62,6 +62,12 @@ write_streams(const struct info_report *r, struct json *j)
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	if (!r->figures)
+		return;
+	json_open(j, "decoded", '{');
+	for (uint32_t i = 0; ht_engine_name(i); i++)
+		json_uint(j, ht_engine_name(i), info_decoded_by(r, ht_engine_name(i)));
+	json_close(j, '}');
 }
 
 static void

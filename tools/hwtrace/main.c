@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hwtrace/decoder.h>
+
 #include "command.h"
 
 #ifndef HT_VERSION
@@ -89,7 +91,10 @@ main(int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		puts("hwtrace " HT_VERSION);
+		printf("hwtrace " HT_VERSION "\nengines:");
+		for (uint32_t i = 0; ht_engine_name(i); i++)
+			printf(" %s", ht_engine_name(i));
+		putchar('\n');
 		return EXIT_OK;
 	}
 	for (const struct command *const *c = commands; *c; c++)

@@ -68,10 +68,31 @@ struct ht_pt_engine {
 	uint64_t           gap_before;  /* bytes of input in front of it */
 };
 
-/* Shared by native.c and fast.c. */
-void ht_pt_tell_time(struct ht_pt_engine *e);
+/* native_flow.c: what packets mean. */
+
+/* Take one packet, which begins at e->offset. */
+int  ht_pt_take_packet(struct ht_pt_engine *e, const struct ht_pt_packet *p);
 int  ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count);
 int  ht_pt_take_target(struct ht_pt_engine *e, uint64_t ip);
+/* Time and cycles up to here, in front of what is told next. */
+void ht_pt_tell_time(struct ht_pt_engine *e);
+/* Add an event if `mask` (HT_DECODE_*; 0 = always) is wanted. */
+void ht_pt_tell(struct ht_pt_engine *e, unsigned mask, struct ht_event ev);
+/* In the session's clock; 0 when it gives no conversion. */
+uint64_t ht_pt_to_ns(const struct ht_pt_engine *e, uint64_t tsc);
+/* The place is lost, from the packet at hand on. A gap that is open already stays what it is. */
+void ht_pt_open_gap(struct ht_pt_engine *e, unsigned kind, uint64_t ip, const char *why);
+/* The place is known again, or the stream ends: bytes up to the packet at hand were skipped. */
+int  ht_pt_close_gap(struct ht_pt_engine *e);
+
+/* native.c: bytes, and the code as of a time. */
+
+/*
+ * Code is missing at the place.  Another thread may have mapped it since the
+ * last time stamp: go forward to the change that brought it, but not beyond the
+ * next time stamp.  1: the packet at hand is taken again then; 0: there is none.
+ */
+int ht_pt_find_later_code(struct ht_pt_engine *e);
 
 /*
  * Take packets as long as they are of the plain kinds, the place is known and

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Without the reference: make WITHOUT_REFERENCE=1. */
+#include <stddef.h>
+
+#include "decode/engines.h"
+
+const struct ht_engine *const ht_engines[] = {
+	&ht_engine_native,
+	NULL
+};
