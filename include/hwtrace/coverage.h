@@ -104,6 +104,7 @@ struct ht_cov_file {
 struct ht_cov_function {
 	const char *name;     /* as in the source; by symbol; or "module+0xADDR" */
 	const char *linkage;  /* mangled name, NULL when there is none or it is the same */
+	const char *shown;    /* with its scope and parameters, where there is a mangled name; else `name` */
 	uint32_t    file, line; /* HT_COV_NONE and 0 when not known */
 	uint32_t    module;   /* the first that has it */
 	uint64_t    addr;     /* vaddr of its first copy there */

@@ -56,6 +56,7 @@ struct ht_script_config {
 	int         gaps;        /* a line for each gap */
 	unsigned    event_width; /* of the event column */
 	int         branch_addr; /* the target is shown for branches only */
+	int         mangled;     /* names of symbols as they are in the file */
 };
 
 struct ht_script;

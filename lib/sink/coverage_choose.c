@@ -40,7 +40,7 @@ int
 cov_source_wanted(const struct ht_cov_config *config, const char *path)
 {
 	static const char *const system[] = { "/usr/include/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/",
-	                                      "/usr/local/include/", "/rustc/", NULL };
+	                                      "/usr/local/include/", "/rustc/", "/rust/deps/", NULL };
 
 	if (config->exclude && matches(path, config->exclude))
 		return 0;

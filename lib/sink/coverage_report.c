@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/demangle.h>
+
 #include "base/vec.h"
 #include "sink/coverage_build.h"
 
@@ -71,6 +73,7 @@ uint32_t
 cov_function(struct cov_builder *b, const struct ht_cov_function *wanted)
 {
 	struct ht_cov_function key = *wanted, *like = &key, *f;
+	char shown[HT_DEMANGLE_MAX];
 	uint64_t h;
 	struct cov_slot *s;
 	uint64_t n = 0;
@@ -92,8 +95,12 @@ cov_function(struct cov_builder *b, const struct ht_cov_function *wanted)
 		return HT_COV_NONE;
 	*f = *like;
 	f->name = cov_string(b, like->name);
+	if (!f->name)
+		return HT_COV_NONE;
 	f->linkage = like->linkage ? cov_string(b, like->linkage) : NULL;
-	return f->name ? (uint32_t)s->count : HT_COV_NONE;
+	f->shown = ht_demangle(f->linkage ? f->linkage : f->name, HT_DEMANGLE_PARAMS, shown)
+	    ? cov_string(b, shown) : f->name;
+	return f->shown ? (uint32_t)s->count : HT_COV_NONE;
 }
 
 static int

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/demangle.h>
 #include <hwtrace/disasm.h>
 
 #include "sink/place.h"
@@ -21,6 +22,7 @@ struct places {
 	size_t                  used;    /* of the last chunk */
 	char                    text[HT_DISASM_TEXT];
 	struct ht_text          scratch;
+	char                    name[HT_DEMANGLE_MAX]; /* of the place at hand */
 	struct place            fallback;
 	struct place            slots[SLOTS];
 };
@@ -110,7 +112,7 @@ resolve(struct places *p, struct ht_view *view, struct place *pl)
 		return;
 	pl->dso = ht_module_info(m)->path;
 	if (p->config.fields & HT_FIELD_SYM && ht_module_symbol(m, vaddr, &sym) == 0) {
-		pl->sym = sym.name;
+		pl->sym = !p->config.mangled && ht_demangle(sym.name, 0, p->name) ? p->name : sym.name;
 		pl->offset = vaddr - sym.start;
 	}
 }

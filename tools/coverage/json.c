@@ -165,6 +165,8 @@ functions(const struct ht_cov_report *r)
 
 		put_text(o, "name", fn->name);
 		put_text(o, "linkage_name", fn->linkage);
+		if (fn->shown != fn->name)
+			put_text(o, "full_name", fn->shown);
 		if (fn->file != HT_COV_NONE) {
 			put_text(o, "file", r->files[fn->file].path);
 			put_number(o, "line", fn->line);

@@ -58,7 +58,7 @@ cover_print_uncovered(FILE *f, const struct ht_cov_report *r)
 		const struct ht_cov_function *fn = &r->functions[i];
 
 		if (fn->file == HT_COV_NONE && fn->state != HT_COV_HIT)
-			fprintf(f, "%s: %s (0x%llx): %s\n", cover_path(r->modules[fn->module].path), fn->name,
+			fprintf(f, "%s: %s (0x%llx): %s\n", cover_path(r->modules[fn->module].path), fn->shown,
 			        (unsigned long long)fn->addr, state_text(fn->state));
 	}
 }

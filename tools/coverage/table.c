@@ -150,7 +150,7 @@ function_name(const struct ht_cov_report *r, const struct ht_cov_function *fn)
 {
 	char where[4200], *out;
 
-	if (asprintf(&out, "%s  %s%s", fn->name[0] ? fn->name : "(nameless)", place(r, fn, where, sizeof(where)),
+	if (asprintf(&out, "%s  %s%s", fn->shown[0] ? fn->shown : "(nameless)", place(r, fn, where, sizeof(where)),
 	             fn->inlined ? fn->inlined == fn->copies ? " (inlined)" : " (inlined in places)" : "") < 0)
 		return NULL;
 	return out;
@@ -162,6 +162,10 @@ print_function(FILE *f, const struct ht_cov_function *fn, const char *name, int 
 	char entries[24];
 
 	snprintf(entries, sizeof(entries), "%llu", (unsigned long long)fn->count);
+	if ((int)strlen(name) > width) { /* a line of its own keeps the columns in place */
+		fprintf(f, "%s\n", name);
+		name = "";
+	}
 	fprintf(f, "%-*s  %10s", width, name,
 	        fn->state == HT_COV_HIT ? entries : fn->state == HT_COV_UNKNOWN ? "unknown" : "-");
 	print_tally(f, &fn->tally.lines);
@@ -188,7 +192,7 @@ cover_print_functions(FILE *f, const struct ht_cov_report *r)
 	fputc('\n', f);
 	print_heads(f, width, "function", 1);
 	for (uint32_t i = 0; i < r->n_functions; i++)
-		print_function(f, &r->functions[i], names[i] ? names[i] : r->functions[i].name, width);
+		print_function(f, &r->functions[i], names[i] ? names[i] : r->functions[i].shown, width);
 	for (uint32_t i = 0; i < r->n_functions; i++)
 		free(names[i]);
 	free(names);

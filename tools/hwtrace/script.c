@@ -19,7 +19,7 @@ struct script_opts {
 	struct input_opts input;
 	const char *itrace, *fields, *tids, *pids, *cpus, *time;
 	struct opt_list comms, dsos;
-	int call_trace, json, ns, fail_on_loss;
+	int call_trace, json, ns, no_demangle, fail_on_loss;
 };
 
 #define AT(field) offsetof(struct script_opts, field)
@@ -38,6 +38,7 @@ static const struct opt script_options[] = {
 	{ 0, "time", "A,B", OPT_STRING, AT(time), "only from second A to second B" },
 	{ 0, "call-trace", NULL, OPT_FLAG, AT(call_trace), "calls alone, indented by depth" },
 	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object a line" },
+	{ 0, "no-demangle", NULL, OPT_FLAG, AT(no_demangle), "names of C++ and Rust symbols as they are in the file" },
 	{ 0, "ns", NULL, OPT_FLAG, AT(ns), "times with nine decimals" },
 	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss), "exit with status 65 when something was lost" },
 	OPT_END
@@ -157,6 +158,7 @@ start(struct job *j)
 		.fields = j->fields,
 		.style = j->opts.call_trace ? HT_SCRIPT_CALLS : j->opts.json ? HT_SCRIPT_JSON : HT_SCRIPT_TEXT,
 		.nanoseconds = j->opts.ns,
+		.mangled = j->opts.no_demangle,
 		.dsos = j->opts.dsos.n ? j->opts.dsos.at : NULL,
 		.gaps = j->itrace.errors,
 		.branch_addr = !j->opts.fields || !strstr(j->opts.fields, "addr"),
