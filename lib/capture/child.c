@@ -24,7 +24,7 @@ static _Atomic pid_t child_pid;
 static _Atomic int terminal_stop; /* the terminal asked us all to stop */
 static _Atomic int continued;     /* SIGCONT came */
 
-/* From the terminal (si_code > 0) the child has the signal too; from a process it is ours alone. */
+/* What the child has not got already is passed on. */
 static void
 on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -44,7 +44,7 @@ on_signal(int sig, siginfo_t *info, void *context)
 		atomic_store(&continued, 1);
 		break;
 	default:
-		if (pid > 0 && info->si_code <= 0)
+		if (pid > 0 && !ht_proc_shares_signal(sig, info))
 			kill(pid, sig);
 		break;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/proc.h"
 
@@ -20,4 +21,14 @@ ht_proc_state(pid_t tid)
 	stat[n] = 0;
 	p = strrchr(stat, ')'); /* the name before it may hold anything */
 	return p && p[1] ? p[2] : 0;
+}
+
+/*
+ * What the terminal sends (si_code > 0) goes to the whole foreground group, but a
+ * hangup to the leader of the session alone.
+ */
+int
+ht_proc_shares_signal(int sig, const siginfo_t *info)
+{
+	return info->si_code > 0 && !(sig == SIGHUP && getsid(0) == getpid());
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "capture/gate.h"
+#include "capture/proc.h"
 #include "capture/ptrace.h"
 
 #define TICK_US   200000        /* a wait ends at the latest after this, to look around */
@@ -89,7 +90,7 @@ static _Atomic pid_t pass_to;        /* the program that we started */
 static _Atomic int   quit;           /* asked to end */
 static _Atomic int   terminal_stop;  /* the terminal stopped us all */
 
-/* From the terminal (si_code > 0) the program has the signal too; from a process it is ours alone. */
+/* What the program has not got already is passed on. */
 static void
 on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -107,7 +108,7 @@ on_signal(int sig, siginfo_t *info, void *context)
 		/* fall through */
 	case SIGUSR1:
 	case SIGUSR2:
-		if (pid && info->si_code <= 0)
+		if (pid && !ht_proc_shares_signal(sig, info))
 			kill(pid, sig);
 		break;
 	case SIGTSTP:
