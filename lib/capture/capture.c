@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Chooses the backend, looks the program up and keeps an older file: what all backends share. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,6 +183,43 @@ find_program(const struct ht_capture_config *config, struct ht_program *program,
 	               strerror(-rc));
 }
 
+/* Where a symbolic link leads: the file there is the one that is kept and written anew. */
+static int
+resolve_output(const char *output, char real[PATH_MAX], struct ht_diag *diag)
+{
+	struct stat st;
+
+	if (!*output || strlen(output) + sizeof(".old") > PATH_MAX)
+		return ht_fail(diag, HT_EINVAL, output, HT_NO_OFFSET, "output", "not a usable file name");
+	if (!strcmp(output, "-"))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "output",
+		               "a capture cannot be written to standard output; name a file "
+		               "(./- for one of that name)");
+	snprintf(real, PATH_MAX, "%s", output);
+	if (lstat(output, &st) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0; /* told by prepare_output() */
+	if (!realpath(output, real) || strlen(real) + sizeof(".old") > PATH_MAX)
+		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
+		               "is a symbolic link that leads to no file: %s; remove it, or choose another name with -o",
+		               strerror(errno));
+	return 0;
+}
+
+/* The writer holds a lock as long as it writes. */
+static int
+is_being_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), busy;
+
+	if (fd < 0)
+		return 0;
+	busy = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return busy;
+}
+
 /* Can `output` be created?  Keeps a file that is there as output.old, but only once all else is well. */
 static int
 prepare_output(const char *output, struct ht_diag *diag)
@@ -189,8 +228,6 @@ prepare_output(const char *output, struct ht_diag *diag)
 	const char *slash = strrchr(output, '/');
 	struct stat st;
 
-	if (!*output || strlen(output) + sizeof(".old") > sizeof(old))
-		return ht_fail(diag, HT_EINVAL, output, HT_NO_OFFSET, "output", "not a usable file name");
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - output) : 1, slash ? output : ".");
 	if (slash == output)
 		snprintf(dir, sizeof(dir), "/");
@@ -203,9 +240,12 @@ prepare_output(const char *output, struct ht_diag *diag)
 		               strerror(errno));
 	if (lstat(output, &st) < 0)
 		return 0;
-	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+	if (!S_ISREG(st.st_mode))
 		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
 		               "exists and is no regular file; choose another name with -o");
+	if (is_being_written(output))
+		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
+		               "is being written by another recording; choose another name with -o");
 	snprintf(old, sizeof(old), "%s.old", output);
 	if (rename(output, old) < 0)
 		return ht_fail(diag, errno == EACCES || errno == EPERM ? HT_EPERM : HT_EIO, output,
@@ -222,6 +262,25 @@ restore_output(const char *output)
 	snprintf(old, sizeof(old), "%s.old", output);
 	if (access(output, F_OK) < 0)
 		rename(old, output);
+}
+
+static int
+record_to(const struct ht_backend *b, const struct ht_capture_config *config,
+          const struct ht_program *program, struct ht_capture_result *result, struct ht_diag *diag)
+{
+	struct ht_capture_config there = *config;
+	char real[PATH_MAX];
+	int rc = resolve_output(config->output, real, diag);
+
+	if (!rc)
+		rc = prepare_output(real, diag);
+	if (rc < 0)
+		return rc;
+	there.output = real;
+	rc = b->record(&there, program, result, diag);
+	if (rc < 0)
+		restore_output(real);
+	return rc;
 }
 
 int
@@ -253,12 +312,7 @@ ht_capture_run(const struct ht_capture_config *config, struct ht_capture_result 
 		goto out;
 	memset(diag, 0, sizeof(*diag));
 	result->backend = b->name;
-	rc = prepare_output(config->output, diag);
-	if (!rc) {
-		rc = b->record(config, program, result, diag);
-		if (rc < 0)
-			restore_output(config->output);
-	}
+	rc = record_to(b, config, program, result, diag);
 out:
 	free(program);
 	return rc;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -136,6 +137,32 @@ put_info(struct ht_perf_writer *w)
 	return 0;
 }
 
+/*
+ * The lock says that the file is being written.  Only its holder may empty the
+ * file: of two that create the same one at the same moment, one gives way.
+ */
+static void
+open_file(struct ht_perf_writer *w)
+{
+	int err;
+
+	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (w->fd < 0) {
+		err = errno;
+		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO,
+		        w->path, HT_NO_OFFSET, "", "cannot create the capture: %s", strerror(err));
+	} else if (lseek(w->fd, 0, SEEK_CUR) < 0) {
+		ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "",
+		        "a capture cannot be written to a pipe or terminal; give a file");
+	} else if (flock(w->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "",
+		        "is being written by another recording; choose another name with -o");
+	} else if (ftruncate(w->fd, 0) < 0 && errno != EINVAL) {
+		ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "", "cannot be emptied: %s",
+		        strerror(errno));
+	}
+}
+
 int
 ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config,
                     struct ht_perf_writer **out, struct ht_diag *diag)
@@ -150,17 +177,9 @@ ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config
 	w->config = *config;
 	w->clock = config->clock;
 	w->data_offset = DATA_OFFSET;
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0) {
-		err = errno;
-		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO,
-		        path, HT_NO_OFFSET, "", "cannot create the capture: %s", strerror(err));
-	} else if (lseek(w->fd, 0, SEEK_CUR) < 0) {
-		ht_fail(&w->diag, HT_EIO, path, HT_NO_OFFSET, "",
-		        "a capture cannot be written to a pipe or terminal; give a file");
-	} else if (put_head(w) == 0) {
+	open_file(w);
+	if (!w->diag.error && put_head(w) == 0)
 		put_info(w);
-	}
 	if (w->diag.error) {
 		err = -w->diag.error;
 		if (diag)

@@ -109,6 +109,34 @@ cp perf.data before
 "$hwtrace" record --filter nonsense true 2>/dev/null
 same failure-leaves-file before perf.data
 [ "$(stat -c %a perf.data)" = 600 ] && pass file-mode || fail file-mode "$(stat -c %a perf.data)"
+# A link is followed: the file that it leads to is kept, and written anew.
+mkdir links && echo precious >links/real && ln -s links/real link.data
+"$hwtrace" record -q -o link.data true
+[ -L link.data ] && [ "$(cat links/real.old)" = precious ] && check through-link-file complete links/real ||
+	fail through-link-file "$(ls -l link.data links)"
+ln -s /dev/null null.data && ln -s /no/such/file lost.data
+ln -s /proc/self/fd/1 stdout.data && mkfifo fifo.data
+for f in null.data lost.data stdout.data fifo.data -; do
+	"$hwtrace" record -o "$f" sh -c 'echo ran >ran' 2>err.txt | cat >out.txt
+	if [ -e ran ] || [ -e "$f.old" ] || [ ! -s err.txt ]; then
+		fail "no-file-for-a-capture $f" "$(ls -l; cat err.txt)"
+	else
+		pass "no-file-for-a-capture $f"
+	fi
+done
+# Two into one file: the second gives way, before it runs anything.
+mkfifo busy
+"$hwtrace" record -q -o one.data sh -c 'echo ready; read x' <busy >out.txt 2>&1 &
+pid=$!
+exec 3>busy
+wait_for ready out.txt
+"$hwtrace" record -o one.data sh -c 'echo ran >ran' 2>err.txt
+[ $? -eq 125 ] && [ ! -e ran ] && [ ! -e one.data.old ] && pass two-into-one || fail two-into-one "$(ls; cat err.txt)"
+says two-into-one-text 'one.data: is being written by another recording' err.txt
+exec 3>&-
+wait $pid
+check two-into-one-whole complete one.data
+"$hwtrace" info -i one.data --fail-on-loss >/dev/null 2>err.txt && pass two-into-one-lossless || fail two-into-one-lossless "$(cat err.txt)"
 # 64 blocks of 512 bytes, and a trace that is longer
 (ulimit -S -f 64; "$hwtrace" record -o full.data sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 5' 2>err.txt)
 _rc=$?
@@ -243,5 +271,19 @@ send end\r
 expect bytes lost
 send exit $?\r
 TALK
+# The hangup of a terminal is told to the leader of the session alone: here that is record.
+python3 - "$hwtrace" <<'PY' && pass hangup || fail hangup "the program did not get it"
+import os, pty, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], [sys.argv[1], "record", "-q", "-o", "hup.data", "sh", "-c", "echo ready; sleep 30"])
+seen = b""
+while b"ready" not in seen:
+    seen += os.read(fd, 1000)
+os.close(fd)
+sys.exit(os.waitpid(pid, 0)[1] != signal.SIGHUP)
+PY
+check hangup-complete complete hup.data
 n=$(grep -c 'got CONT' talk.txt)
 [ "$n" -eq 1 ] && pass one-cont || fail one-cont "$n times"
