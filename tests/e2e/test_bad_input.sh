@@ -66,6 +66,15 @@ cp "$programs/longjump" "$tmp/prog"
 "$hwtrace" script -i "$tmp/data" --itrace=b -F ip >"$tmp/whole" 2>/dev/null
 bad "a thread that is not there" 1 'none of its 1 streams' script -i "$tmp/data" --tid 1
 
+# What could not be printed is an error, whoever prints.
+wrong=
+for c in --help --version "record --help" list check "completion bash" "completion zsh" \
+    "script -i $tmp/data" "packets -i $tmp/data" "info -i $tmp/data" "coverage $tmp/data" "verify -i $tmp/data"; do
+	"$hwtrace" $c >/dev/full 2>"$tmp/err"
+	[ $? -eq 1 ] && [ "$(grep -c 'standard output' "$tmp/err")" -eq 1 ] || wrong="$wrong $c;"
+done
+[ -z "$wrong" ] && pass "a full disk for standard output" || fail "a full disk for standard output" "$wrong"
+
 # A cut file is read up to the cut, and the cut is told as a loss: at every 97th byte.
 size=$(wc -c <"$tmp/data") n=0 wrong=
 for cut in $(seq 1 97 "$size"); do

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hwtrace: record, decode and cover.  One line a command in the table below. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,20 @@ usage(FILE *f)
 	fputs("\nhwtrace COMMAND --help tells the options of a command.\n", f);
 }
 
+/* What was printed must have arrived, or the status says that it did not. */
+static int
+finish(int status)
+{
+	int failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return status;
+	if (status != EXIT_OK)
+		return status;
+	return tool_error("standard output: cannot be written: %s", errno ? strerror(errno) : "write failed");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -88,18 +103,18 @@ main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
-		return EXIT_OK;
+		return finish(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		printf("hwtrace " HT_VERSION "\nengines:");
 		for (uint32_t i = 0; ht_engine_name(i); i++)
 			printf(" %s", ht_engine_name(i));
 		putchar('\n');
-		return EXIT_OK;
+		return finish(EXIT_OK);
 	}
 	for (const struct command *const *c = commands; *c; c++)
 		if (!strcmp((*c)->name, argv[1]))
-			return (*c)->run(argc - 1, argv + 1);
+			return finish((*c)->run(argc - 1, argv + 1));
 	fprintf(stderr, "hwtrace: unknown command '%s'; hwtrace --help lists them\n", argv[1]);
 	return EXIT_USAGE;
 }
