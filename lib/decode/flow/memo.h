@@ -146,4 +146,11 @@ int ht_memo_fold(struct ht_memo *m);
 /* The code changed: forget everything.  Counts must have been folded. */
 int ht_memo_reset(struct ht_memo *m);
 
+/* So large that it is better to begin anew: memory must not grow with the trace. */
+static inline int
+ht_memo_is_full(const struct ht_memo *m)
+{
+	return m->n_entries > 1u << 22 || m->n_targets > 1u << 21 || m->runs.n > 1u << 23;
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include "decode/pt/packet.h"
 
 #define FOLD_AT (1ull << 31) /* counts in the memo have 32 bits */
+#define STRETCH (1u << 20)   /* bytes between two looks at the size of the memo */
 
 static int
 plain(const struct ht_pt_engine *e)
@@ -237,6 +238,8 @@ ht_pt_fast(struct ht_pt_engine *e, size_t limit)
 	n = ht_pt_input_peek(&e->in, &bytes);
 	if (n < 2 * HT_PT_PACKET_MAX || !(bytes[0] == HT_PT_LEAD_EXT ? bytes[1] == 0xa3 : 1))
 		return 0;
+	if (n > STRETCH)
+		n = STRETCH;
 	f.p = f.begin = bytes;
 	f.state = ht_memo_enter(&e->memo);
 	if (!f.state)
@@ -245,9 +248,9 @@ ht_pt_fast(struct ht_pt_engine *e, size_t limit)
 	e->memo.since_fold += (uint64_t)(f.p - bytes) * 16;
 	if (f.state)
 		leave(&f);
-	if (rc == 0 && e->memo.since_fold > FOLD_AT) {
-		e->memo.since_fold = 0;
-		rc = ht_memo_fold(&e->memo);
-	}
-	return rc;
+	if (rc < 0 || (e->memo.since_fold <= FOLD_AT && !ht_memo_is_full(&e->memo)))
+		return rc;
+	e->memo.since_fold = 0;
+	rc = ht_memo_fold(&e->memo);
+	return rc == 0 && ht_memo_is_full(&e->memo) ? ht_memo_reset(&e->memo) : rc;
 }
