@@ -49,6 +49,11 @@ struct ht_cpu_info {
 	uint32_t tsc_ctc_num, tsc_ctc_den; /* CPUID 15H EBX, EAX */
 };
 
+/* Addresses that tracing was limited to: from `start` up to, without, `end`. */
+struct ht_filter {
+	uint64_t start, end;
+};
+
 /* Metadata of the whole capture.  Strings live as long as the container; NULL = absent. */
 struct ht_capture_info {
 	const char          *format;   /* "perf.data", "raw", ... */
@@ -57,6 +62,8 @@ struct ht_capture_info {
 	enum ht_arch         arch;
 	struct ht_clock      clock;
 	struct ht_cpu_info   cpu;
+	const struct ht_filter *filters; /* any of them; none = not limited, or not known */
+	uint32_t             n_filters;
 	int                  software; /* recorded by the software trace unit: branches exact, times emulated */
 	int                  per_cpu;  /* streams are per CPU (else per thread) */
 	int                  ret_compression; /* 1 on, 0 off, -1 not known */

@@ -302,6 +302,12 @@ part(struct ht_walk *w, const struct ht_block *b, uint64_t ip)
 	return 1;
 }
 
+static int
+is_indirect(const struct ht_block *b)
+{
+	return b->insn == HT_INSN_JUMP_IND || b->insn == HT_INSN_CALL_IND || b->insn == HT_INSN_RET;
+}
+
 int
 ht_walk_to(struct ht_walk *w, uint64_t ip)
 {
@@ -324,6 +330,10 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 		}
 		if (b->end == HT_END_NO_CODE || b->end == HT_END_BAD_CODE)
 			return no_code(w, b);
+		if (w->fup_behind && b->next == ip && is_indirect(b)) {
+			part(w, b, b->last);
+			return 0;
+		}
 		if (!passes(b)) {
 			tell_lone_block(w, b);
 			return misfit(w, HT_GAP_MISMATCH, "the code does not lead where an event says it happened");
@@ -357,6 +367,16 @@ ht_walk_leads_to(struct ht_walk *w, uint64_t ip)
 	return b ? 1 : -HT_ENOMEM;
 }
 
+/* Does the direct branch at the end of `b` go where nothing is traced? */
+static int
+leaves_filters(const struct ht_walk *w, const struct ht_block *b)
+{
+	for (uint32_t i = 0; i < w->n_filters; i++)
+		if (b->target >= w->filters[i].start && b->target < w->filters[i].end)
+			return 0;
+	return w->n_filters && b->insn != HT_INSN_OTHER;
+}
+
 int
 ht_walk_disable(struct ht_walk *w, int has_ip, uint64_t ip, uint64_t *from, uint64_t *resume)
 {
@@ -370,13 +390,18 @@ ht_walk_disable(struct ht_walk *w, int has_ip, uint64_t ip, uint64_t *from, uint
 			return -HT_ENOMEM;
 		if (b->end != HT_END_BRANCH && b->end != HT_END_LONG)
 			return no_code(w, b);
-		if (!passes(b) || (has_ip && b->insn != HT_INSN_OTHER && b->target == ip))
+		if (!passes(b) || (has_ip ? b->insn != HT_INSN_OTHER && b->target == ip
+		                          : leaves_filters(w, b)))
 			break;
 		if (goes_round(&ring, b))
 			return misfit(w, HT_GAP_MISMATCH, ENDLESS);
 		rc = pass(w, b);
 		if (rc < 0)
 			return rc;
+	}
+	if (!has_ip && passes(b)) {
+		has_ip = 1;
+		ip = b->target;
 	}
 	*from = b->last;
 	*resume = has_ip ? ip : b->next;

@@ -29,6 +29,11 @@ struct ht_walk {
 	unsigned         want;
 	struct ht_edges *edges;  /* not NULL: count into it and into the blocks, tell nothing */
 
+	/* Of some processors, see decode/pt/errata.h */
+	int                     fup_behind; /* an event at an indirect branch may name the place behind it */
+	const struct ht_filter *filters;    /* a direct branch out of them may disable without a target */
+	uint32_t                n_filters;
+
 	struct ht_contexts     contexts;
 	struct ht_return_stack stack;
 

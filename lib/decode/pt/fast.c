@@ -19,7 +19,7 @@ plain(const struct ht_pt_engine *e)
 {
 	return e->place == HT_PLACE_ON && !e->packets_lost && !e->in_psb && !e->fup_async && !e->fup_binds &&
 	       !e->n_bound && !e->next_mode && !e->block && e->mode == 64 && !e->change_due && !e->again &&
-	       !e->gap_open;
+	       !e->gap_open && !(e->errata & HT_PT_BDM64 && e->walk.branch_flags);
 }
 
 /* The bytes that are read ahead of `p` are there: the loop stops 16 bytes before the end. */
@@ -147,7 +147,7 @@ take_cyc(struct fast *f)
 
 	if (f->p[0] & 4 || f->e->walk.want & HT_DECODE_TIME) {
 		n = ht_pt_packet_read(f->p, HT_PT_PACKET_MAX, &block, &p);
-		if (n <= 0)
+		if (n <= 0 || (n == 2 && f->e->errata & HT_PT_SKD007))
 			return 0;
 		ht_pt_time_packet(&f->e->time, &p);
 	}

@@ -109,6 +109,8 @@ step(struct ht_pt_engine *e)
 	if (e->packets_lost)
 		return find_sync(e);
 	rc = ht_pt_packet_read(bytes, n, &e->block, &p);
+	if (e->errata)
+		rc = ht_pt_repair(e, bytes, n, rc, &p);
 	if (rc <= 0)
 		return bad_packet(e, n, rc);
 	mark(e);
@@ -246,6 +248,13 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	ht_pt_time_init(&e->time, &d->info->cpu);
 	if (d->stream->cpu != -1)
 		e->switches = ht_session_switches(d->session, d->stream->cpu, &e->n_switches);
+	/* The software trace unit has no errata, whatever processor it runs on. */
+	e->errata = d->info->software ? 0 : ht_pt_errata_of(&d->info->cpu);
+	e->walk.fup_behind = !!(e->errata & HT_PT_NEXT_IP);
+	if (e->errata & HT_PT_SKL014) {
+		e->walk.filters = d->info->filters;
+		e->walk.n_filters = d->info->n_filters;
+	}
 	e->mode = 64;
 	e->packets_lost = 1;
 	e->offset = ht_pt_input_offset(&e->in);

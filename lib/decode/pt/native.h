@@ -13,6 +13,7 @@
 #include "decode/engine.h"
 #include "decode/flow/memo.h"
 #include "decode/flow/walk.h"
+#include "decode/pt/errata.h"
 #include "decode/pt/input.h"
 #include "decode/pt/time.h"
 
@@ -66,6 +67,8 @@ struct ht_pt_engine {
 	struct ht_gap      gap;         /* the open one */
 	int                gap_open;
 	uint64_t           gap_before;  /* bytes of input in front of it */
+
+	uint32_t           errata;      /* HT_PT_* of errata.h */
 };
 
 /* native_flow.c: what packets mean. */
@@ -93,6 +96,20 @@ int  ht_pt_close_gap(struct ht_pt_engine *e);
  * next time stamp.  1: the packet at hand is taken again then; 0: there is none.
  */
 int ht_pt_find_later_code(struct ht_pt_engine *e);
+
+/* native_errata.c: each asks no more than its comment says; the erratum's bit is the caller's. */
+
+/* SKD007, SKZ84: a packet as read (result `rc`), or the bytes to be skipped as padding. */
+int  ht_pt_repair(const struct ht_pt_engine *e, const uint8_t *bytes, size_t n, int rc,
+                  struct ht_pt_packet *p);
+/* BDM70: the PSB+ is followed by a TIP.PGE. */
+int  ht_pt_enable_follows(const struct ht_pt_engine *e);
+/* APL12: what is behind a FUP says that tracing was off there. */
+int  ht_pt_off_behind(const struct ht_pt_engine *e);
+/* BDM64: where the branch with this target went, if a transaction aborts behind it. */
+uint64_t ht_pt_true_target(struct ht_pt_engine *e, uint64_t target);
+/* SKD022: there is a VM entry at `ip`. */
+int  ht_pt_enters_vm(const struct ht_pt_engine *e, uint64_t ip);
 
 /*
  * Take packets as long as they are of the plain kinds, the place is known and

@@ -125,6 +125,16 @@ stand_at(struct ht_pt_engine *e, uint64_t ip)
 	return 0;
 }
 
+/* Where the place was lost, tracing is off now. */
+static int
+stand_off(struct ht_pt_engine *e)
+{
+	e->place = HT_PLACE_OFF;
+	e->after_ovf = 0;
+	e->resume_ip = 0;
+	return ht_pt_close_gap(e);
+}
+
 static void
 disable(struct ht_pt_engine *e, uint64_t from, uint64_t resume)
 {
@@ -186,12 +196,11 @@ leave_psb(struct ht_pt_engine *e)
 	/* A PSB+ that comes as tracing is enabled has an address too; its TIP.PGE is still to come. */
 	if (e->place != HT_PLACE_LOST)
 		return 0;
-	if (e->psb_has_ip)
+	if (e->psb_has_ip && !(e->errata & HT_PT_BDM70 && ht_pt_enable_follows(e)))
 		return stand_at(e, e->psb_ip);
 	if (e->after_ovf)
 		return 0;
-	e->place = HT_PLACE_OFF;
-	return ht_pt_close_gap(e);
+	return stand_off(e);
 }
 
 /*
@@ -252,8 +261,10 @@ ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count)
 static int
 take_tnt(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
-	if (e->place == HT_PLACE_LOST)
+	if (e->place == HT_PLACE_LOST) {
+		e->after_ovf &= !(e->errata & HT_PT_SKD010);
 		return 0;
+	}
 	if (e->place == HT_PLACE_OFF) {
 		ht_pt_open_gap(e, HT_GAP_MISMATCH, 0, "branch outcomes while tracing is disabled");
 		return 0;
@@ -276,6 +287,16 @@ tell_bound(struct ht_pt_engine *e, uint64_t ip)
 	e->n_bound = 0;
 }
 
+/* Does a transaction abort wait for its FUP? */
+static int
+aborts(const struct ht_pt_engine *e)
+{
+	for (unsigned i = 0; i < e->n_bound; i++)
+		if (e->bound[i].kind == HT_EV_TX && e->bound[i].n & 2)
+			return 1;
+	return 0;
+}
+
 static int
 take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
@@ -295,15 +316,20 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		return 0;
 	}
 	if (e->place == HT_PLACE_LOST) {
+		if (e->after_ovf && e->errata & HT_PT_APL12 && ht_pt_off_behind(e))
+			return stand_off(e);
 		binds |= e->after_ovf;
 		rc = stand_at(e, ip);
 		if (rc < 0)
 			return rc;
 	} else {
 		ht_pt_tell_time(e);
+		if (e->errata & HT_PT_BDM64 && aborts(e) && ht_walk_leads_to(&e->walk, ip) == 0)
+			ht_walk_set(&e->walk, ip, e->mode); /* the outcome before was wrong */
 		rc = ht_walk_to(&e->walk, ip);
 		if (rc < 0)
 			return result(e, rc);
+		ip = e->walk.ip;
 	}
 	tell_bound(e, ip);
 	e->fup_binds = 0;
@@ -343,7 +369,7 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		return 0;
 	}
 	if (e->place == HT_PLACE_LOST) {
-		if (e->after_ovf)
+		if (e->after_ovf && !(e->errata & HT_PT_SKD010))
 			return 0; /* of a branch before the loss */
 		take_next_mode(e);
 		return stand_at(e, ip);
@@ -355,6 +381,8 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	ht_pt_tell_time(e);
 	if (e->fup_async)
 		return take_async(e, ip);
+	if (e->errata & HT_PT_BDM64 && e->walk.branch_flags)
+		ip = ht_pt_true_target(e, ip);
 	return ht_pt_take_target(e, ip);
 }
 
@@ -392,14 +420,15 @@ take_pgd(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 
 	e->next_mode = 0;
 	if (e->place == HT_PLACE_LOST) {
-		if (e->after_ovf)
+		if (e->after_ovf && !(e->errata & (HT_PT_APL11 | HT_PT_SKD010)))
 			return 0;
-		e->place = HT_PLACE_OFF;
-		return ht_pt_close_gap(e);
+		return stand_off(e);
 	}
 	if (e->place == HT_PLACE_OFF)
 		return 0;
 	ht_pt_tell_time(e);
+	if (e->fup_async && e->errata & HT_PT_SKD022 && ht_pt_enters_vm(e, e->fup_ip))
+		e->fup_async = 0;
 	if (e->fup_async) {
 		e->fup_async = 0;
 		disable(e, e->fup_ip, e->fup_ip);

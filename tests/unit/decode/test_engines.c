@@ -8,14 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <hwtrace/decoder.h>
-
-#include "encode/pt.h"
-#include "session/fake.h"
-
-#define BASE 0x400000ull
-
-static const char *engine;
+#include "hand.h"
 
 /*
  *	400000	nop
@@ -34,169 +27,23 @@ static const uint8_t program[] = {
 	0xc3, 0xff, 0xe0, 0x0f, 0x05, 0xeb, 0xfc,
 };
 
-struct fixture {
-	struct fake        fake;
-	struct ht_session *s;
-	struct ht_decoder *d;
-	uint8_t            trace[4096];
-	uint8_t           *p;
-	struct ht_event    ev[4096];
-	uint64_t           generation[4096]; /* of the view that came with the event */
-	int                n;
-};
-
-static int
-setup(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	fake_init(&x->fake);
-	x->p = x->trace;
-	*state = x;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	ht_decoder_free(x->d);
-	ht_session_close(x->s);
-	free(x);
-	return 0;
-}
-
-/* PSB+ that says: 64-bit code, at `ip` (0: tracing is off), time `tsc` (0: none). */
-static void
-psb(struct fixture *x, uint64_t ip, uint64_t tsc)
-{
-	x->p = ht_pt_psb(x->p);
-	if (tsc)
-		x->p = ht_pt_tsc(x->p, tsc);
-	x->p = ht_pt_mode_exec(x->p, 1, 0);
-	if (ip)
-		x->p = ht_pt_ip(x->p, HT_PT_FUP, ip, HT_PT_NO_BASE);
-	x->p = ht_pt_psbend(x->p);
-}
-
-static void
-ip_packet(struct fixture *x, enum ht_pt_ip_op op, uint64_t ip)
-{
-	x->p = ip ? ht_pt_ip(x->p, op, ip, HT_PT_NO_BASE) : ht_pt_ip_none(x->p, op);
-}
-
-/* Outcomes as text, oldest first: "TNT". */
-static void
-tnt(struct fixture *x, const char *outcomes)
-{
-	uint64_t bits = 1;
-
-	for (; *outcomes; outcomes++)
-		bits = bits << 1 | (*outcomes == 'T');
-	x->p = ht_pt_tnt_short(x->p, bits);
-}
-
-static size_t
-size(const struct fixture *x)
-{
-	return (size_t)(x->p - x->trace);
-}
-
-/* Decode the stream that the fake has, `batch` events at a time. */
-static void
-decode(struct fixture *x, int batch)
-{
-	struct ht_decoder_config config = { .size = sizeof(config), .engine = engine };
-	struct ht_diag diag = { 0 };
-	int n;
-
-	ht_decoder_free(x->d);
-	ht_session_close(x->s);
-	x->d = NULL;
-	x->n = 0;
-	x->s = fake_session(&x->fake, NULL);
-	assert_int_equal(ht_decoder_new(x->s, 0, &config, &x->d, &diag), 0);
-	while ((n = ht_decoder_next(x->d, x->ev + x->n, batch)) > 0) {
-		for (int i = 0; i < n; i++)
-			x->generation[x->n + i] = ht_view_generation(ht_decoder_view(x->d));
-		x->n += n;
-		assert_true(x->n + batch <= 4096);
-	}
-	assert_int_equal(n, 0);
-	assert_int_equal(ht_decoder_next(x->d, x->ev, batch), 0);
-	assert_int_equal(ht_decoder_stats(x->d)->bytes, x->fake.stream.bytes);
-	assert_true(ht_decoder_stats(x->d)->bytes_skipped <= x->fake.stream.bytes);
-	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded + ht_decoder_stats(x->d)->bytes_skipped,
-	                 x->fake.stream.bytes);
-}
-
-static void
-run(struct fixture *x)
-{
-	fake_trace(&x->fake, 1, 1, x->trace, size(x));
-	decode(x, 64);
-}
-
-/* Flow events as text: one line each, addresses relative to BASE. */
-static const char *
-flow(const struct fixture *x, char *buf, size_t room)
-{
-	static const char *const names[] = {
-		[HT_INSN_COND] = "cond", [HT_INSN_JUMP] = "jmp", [HT_INSN_CALL] = "call",
-		[HT_INSN_JUMP_IND] = "jmp*", [HT_INSN_CALL_IND] = "call*", [HT_INSN_RET] = "ret",
-		[HT_INSN_SYSCALL] = "syscall",
-	};
-	size_t n = 0;
-
-	buf[0] = 0;
-	for (int i = 0; i < x->n && n < room; i++) {
-		const struct ht_event *e = &x->ev[i];
-		unsigned a = (unsigned)(e->a - BASE), b = (unsigned)(e->b - BASE);
-
-		if (e->kind == HT_EV_BLOCK)
-			n += (size_t)snprintf(buf + n, room - n, "%x-%x %u; ", a, b, e->n);
-		if (e->kind == HT_EV_BRANCH)
-			n += (size_t)snprintf(buf + n, room - n, "%s%s %x>%x; ", names[e->insn],
-			                      e->flags & HT_BR_TAKEN ? "" : "-", a, e->b ? b : 0xfff);
-		if (e->kind == HT_EV_DISABLE)
-			n += (size_t)snprintf(buf + n, room - n, "off %x; ", a);
-		if (e->kind == HT_EV_ENABLE)
-			n += (size_t)snprintf(buf + n, room - n, "on %x; ", b);
-		if (e->kind == HT_EV_ASYNC)
-			n += (size_t)snprintf(buf + n, room - n, "async %x>%x; ", a, b);
-		if (e->kind == HT_EV_GAP)
-			n += (size_t)snprintf(buf + n, room - n, "gap %u; ",
-			                      ht_decoder_gap(x->d, e->n)->kind);
-	}
-	return buf;
-}
-
-static void
-flow_is(const struct fixture *x, const char *want)
-{
-	char buf[8192];
-
-	assert_string_equal(flow(x, buf, sizeof(buf)), want);
-}
-
 /* -- what ran ------------------------------------------------------------ */
 
 static void
 blocks_and_branches(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	const struct ht_decoder_stats *st;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	tnt(x, "NTT");  /* je not taken, ret compressed, je taken */
-	tnt(x, "TT");   /* and once more */
-	ip_packet(x, HT_PT_TIP, BASE + 0x11); /* ret to the jmp *%rax */
-	ip_packet(x, HT_PT_TIP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	flow_is(x, "0-1 2; cond- 1>3; 3-5 3; call 5>10; 10-10 1; ret 10>a; a-a 1; jmp a>0; "
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "NTT");  /* je not taken, ret compressed, je taken */
+	hand_tnt(x, "TT");   /* and once more */
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x11); /* ret to the jmp *%rax */
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	hand_flow_is(x, "0-1 2; cond- 1>3; 3-5 3; call 5>10; 10-10 1; ret 10>a; a-a 1; jmp a>0; "
 	           "0-1 2; cond 1>5; 5-5 1; call 5>10; 10-10 1; ret 10>a; a-a 1; jmp a>0; "
 	           "0-1 2; cond 1>5; 5-5 1; call 5>10; 10-10 1; ret 10>11; 11-11 1; jmp* 11>13; "
 	           "13-13 1; syscall 13>fff; off 13; ");
@@ -204,45 +51,45 @@ blocks_and_branches(void **state)
 	assert_int_equal(st->instructions, 2 + 3 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 1);
 	assert_int_equal(st->branches, 13);
 	assert_int_equal(st->gaps, 0);
-	assert_int_equal(st->bytes_decoded, size(x));
-	assert_string_equal(st->engine, engine);
+	assert_int_equal(st->bytes_decoded, hand_size(x));
+	assert_string_equal(st->engine, hand_engine);
 }
 
 static void
 signal_moves_control(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	ip_packet(x, HT_PT_FUP, BASE + 1);
-	ip_packet(x, HT_PT_TIP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, BASE + 0x15);
-	ip_packet(x, HT_PT_FUP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	flow_is(x, "0-0 1; async 1>13; 13-13 1; syscall 13>fff; off 13; on 15; 15-15 1; jmp 15>13; off 13; ");
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 1);
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE + 0x15);
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	hand_flow_is(x, "0-0 1; async 1>13; 13-13 1; syscall 13>fff; off 13; on 15; 15-15 1; jmp 15>13; off 13; ");
 }
 
 /* A block that is open when a batch ends goes on in the next one. */
 static void
 small_batches_give_the_same(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	struct ht_event all[4096];
 	int n;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
 	for (unsigned i = 0; i < 40; i++)
-		tnt(x, i % 3 ? "NTTTNT" : "TTTTNT");
-	fake_trace(&x->fake, 1, 1, x->trace, size(x));
-	decode(x, 2048);
+		hand_tnt(x, i % 3 ? "NTTTNT" : "TTTTNT");
+	fake_trace(&x->fake, 1, 1, x->trace, hand_size(x));
+	hand_decode(x, 2048);
 	n = x->n;
 	assert_true(n > 500);
 	memcpy(all, x->ev, sizeof(all));
-	decode(x, 64);
+	hand_decode(x, 64);
 	assert_int_equal(x->n, n);
 	assert_memory_equal(all, x->ev, (size_t)n * sizeof(*all));
 }
@@ -254,7 +101,7 @@ static const uint8_t two_nops[] = { 0x90, 0x90, 0x0f, 0x05 };
 static const uint8_t one_long_nop[] = { 0x66, 0x90, 0x0f, 0x05 };
 
 static unsigned
-instructions_at(const struct fixture *x, uint64_t first, unsigned nth)
+instructions_at(const struct hand *x, uint64_t first, unsigned nth)
 {
 	for (int i = 0; i < x->n; i++)
 		if (x->ev[i].kind == HT_EV_BLOCK && x->ev[i].a == first && !nth--)
@@ -271,18 +118,18 @@ instructions_at(const struct fixture *x, uint64_t first, unsigned nth)
 static void
 change_holds_from_the_enable_on(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, BASE, one_long_nop, 4);
-	psb(x, BASE, 500);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, BASE);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
+	hand_psb(x, HAND_BASE, 500);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	assert_int_equal(instructions_at(x, BASE, 0), 3);
-	assert_int_equal(instructions_at(x, BASE, 1), 2);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 }
 
@@ -290,60 +137,60 @@ change_holds_from_the_enable_on(void **state)
 static void
 change_holds_when_the_time_comes_first(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, BASE, one_long_nop, 4);
-	psb(x, BASE, 500);
-	ip_packet(x, HT_PT_PGD, 0);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
+	hand_psb(x, HAND_BASE, 500);
+	hand_ip(x, HT_PT_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 1001);
-	ip_packet(x, HT_PT_PGE, BASE);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	assert_int_equal(instructions_at(x, BASE, 0), 3);
-	assert_int_equal(instructions_at(x, BASE, 1), 2);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
 }
 
 /* libipt has read over the next TIP.PGD and the TSC behind it when it tells of the first TIP.PGE. */
 static void
 time_behind_the_next_disable_waits(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, BASE, one_long_nop, 4);
-	psb(x, BASE, 500);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, BASE);
-	ip_packet(x, HT_PT_PGD, 0);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
+	hand_psb(x, HAND_BASE, 500);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 1001);
-	ip_packet(x, HT_PT_PGE, BASE);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	assert_int_equal(instructions_at(x, BASE, 0), 3);
-	assert_int_equal(instructions_at(x, BASE, 1), 3);
-	assert_int_equal(instructions_at(x, BASE, 2), 2);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 2), 2);
 }
 
 /* A change that is stamped later than the TSC does not hold yet. */
 static void
 later_change_waits(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	fake_code(&x->fake, 1002, 1, BASE, one_long_nop, 4);
-	psb(x, BASE, 500);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, 1002, 1, HAND_BASE, one_long_nop, 4);
+	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 0; i < 2; i++) {
-		ip_packet(x, HT_PT_PGD, 0);
-		ip_packet(x, HT_PT_PGE, BASE);
+		hand_ip(x, HT_PT_PGD, 0);
+		hand_ip(x, HT_PT_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, 1001 + i);
 	}
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	assert_int_equal(instructions_at(x, BASE, 0), 3);
-	assert_int_equal(instructions_at(x, BASE, 1), 3);
-	assert_int_equal(instructions_at(x, BASE, 2), 2);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 2), 2);
 }
 
 /*
@@ -355,41 +202,41 @@ later_change_waits(void **state)
 static void
 self_modifying_code(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	static const uint8_t before[] = { 0x74, 0xfe, 0x90, 0x90, 0xeb, 0xfa };
 	static const uint8_t after[] = { 0x74, 0xfe, 0x66, 0x90, 0xeb, 0xfa };
 
-	fake_code(&x->fake, 0, 1, BASE, before, 6);
-	fake_code(&x->fake, 1000, 1, BASE, after, 6);
-	psb(x, BASE, 500);
-	tnt(x, "NNN");
+	fake_code(&x->fake, 0, 1, HAND_BASE, before, 6);
+	fake_code(&x->fake, 1000, 1, HAND_BASE, after, 6);
+	hand_psb(x, HAND_BASE, 500);
+	hand_tnt(x, "NNN");
 	x->p = ht_pt_tsc(x->p, 1001);
-	tnt(x, "NN");
-	run(x);
-	assert_int_equal(instructions_at(x, BASE + 2, 0), 3);
-	assert_int_equal(instructions_at(x, BASE + 2, 1), 3);
+	hand_tnt(x, "NN");
+	hand_run(x);
+	assert_int_equal(instructions_at(x, HAND_BASE + 2, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE + 2, 1), 3);
 	/* The third outcome is the last before the change: what follows it is new. */
-	assert_int_equal(instructions_at(x, BASE + 2, 2), 2);
-	assert_int_equal(instructions_at(x, BASE + 2, 3), 2);
+	assert_int_equal(instructions_at(x, HAND_BASE + 2, 2), 2);
+	assert_int_equal(instructions_at(x, HAND_BASE + 2, 3), 2);
 }
 
 /* exec: the first instruction behind the TIP.PGE is in the new address space alone. */
 static void
 exec_moves_to_new_code(void **state)
 {
-	struct fixture *x = *state;
-	const uint64_t other = BASE + 0x1000;
+	struct hand *x = *state;
+	const uint64_t other = HAND_BASE + 0x1000;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
 	fake_comm(&x->fake, 900, 1, 1, "new", 1);
 	fake_code(&x->fake, 901, 1, other, one_long_nop, 4);
-	psb(x, BASE, 500);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, other);
+	hand_psb(x, HAND_BASE, 500);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, other);
 	x->p = ht_pt_tsc(x->p, 1001);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	flow_is(x, "0-2 3; syscall 2>fff; off 2; on 1000; 1000-1002 2; syscall 1002>fff; off 1002; ");
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	hand_flow_is(x, "0-2 3; syscall 2>fff; off 2; on 1000; 1000-1002 2; syscall 1002>fff; off 1002; ");
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 	for (int i = 1; i < x->n; i++)
 		if (x->ev[i].kind == HT_EV_BLOCK && x->ev[i].a == other)
@@ -400,21 +247,21 @@ exec_moves_to_new_code(void **state)
 static void
 code_mapped_by_another_thread(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	static const uint8_t jump[] = { 0xff, 0xe0 };
-	const uint64_t other = BASE + 0x1000;
+	const uint64_t other = HAND_BASE + 0x1000;
 
-	fake_code(&x->fake, 0, 1, BASE, jump, 2);
-	fake_code(&x->fake, 700, 1, BASE + 0x2000, jump, 2);
+	fake_code(&x->fake, 0, 1, HAND_BASE, jump, 2);
+	fake_code(&x->fake, 700, 1, HAND_BASE + 0x2000, jump, 2);
 	fake_code(&x->fake, 800, 1, other, two_nops, 4);
 	fake_code(&x->fake, 950, 1, other, one_long_nop, 4);
-	psb(x, BASE, 500);
-	ip_packet(x, HT_PT_TIP, other);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, other);
+	hand_psb(x, HAND_BASE, 500);
+	hand_ip(x, HT_PT_TIP, other);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, other);
 	x->p = ht_pt_tsc(x->p, 900);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 	/* The time was not passed by more than was needed. */
 	assert_int_equal(instructions_at(x, other, 0), 3);
@@ -425,28 +272,28 @@ code_mapped_by_another_thread(void **state)
 static void
 cpu_changes_hands(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	int switches = 0, tid = -1;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	fake_code(&x->fake, 0, 2, BASE, one_long_nop, 4);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, 0, 2, HAND_BASE, one_long_nop, 4);
 	fake_switch(&x->fake, 400, 3, 1, 11);
 	fake_switch(&x->fake, 900, 4, 7, 77); /* another CPU */
 	fake_switch(&x->fake, 1000, 3, 2, 22);
 	fake_switch(&x->fake, 2000, 3, 1, 11);
-	psb(x, BASE, 500);
+	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 1; i < 3; i++) {
-		ip_packet(x, HT_PT_PGD, 0);
-		ip_packet(x, HT_PT_PGE, BASE);
+		hand_ip(x, HT_PT_PGD, 0);
+		hand_ip(x, HT_PT_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, i * 1000 + 1);
 	}
-	ip_packet(x, HT_PT_PGD, 0);
-	fake_trace(&x->fake, -1, -1, x->trace, size(x));
+	hand_ip(x, HT_PT_PGD, 0);
+	fake_trace(&x->fake, -1, -1, x->trace, hand_size(x));
 	x->fake.stream.cpu = 3;
-	decode(x, 64);
-	assert_int_equal(instructions_at(x, BASE, 0), 3);
-	assert_int_equal(instructions_at(x, BASE, 1), 2);
-	assert_int_equal(instructions_at(x, BASE, 2), 3);
+	hand_decode(x, 64);
+	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
+	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
+	assert_int_equal(instructions_at(x, HAND_BASE, 2), 3);
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 	for (int i = 0; i < x->n; i++) {
 		if (x->ev[i].kind == HT_EV_SWITCH) {
@@ -466,19 +313,19 @@ cpu_changes_hands(void **state)
 static void
 time_when_it_changes(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	uint64_t times[8];
 	unsigned n = 0;
 
-	fake_code(&x->fake, 0, 1, BASE, two_nops, 4);
-	psb(x, BASE, 500);
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 0; i < 3; i++) {
-		ip_packet(x, HT_PT_PGD, 0);
-		ip_packet(x, HT_PT_PGE, BASE);
+		hand_ip(x, HT_PT_PGD, 0);
+		hand_ip(x, HT_PT_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, i == 1 ? 600 : 600 + i);
 	}
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	for (int i = 0; i < x->n; i++)
 		if (x->ev[i].kind == HT_EV_TIME) {
 			assert_true(n < 8);
@@ -494,7 +341,7 @@ time_when_it_changes(void **state)
 /* -- what is missing ----------------------------------------------------- */
 
 static const struct ht_gap *
-only_gap(const struct fixture *x, unsigned kind)
+only_gap(const struct hand *x, unsigned kind)
 {
 	const struct ht_gap *g = ht_decoder_gap(x->d, 0);
 
@@ -508,24 +355,24 @@ only_gap(const struct fixture *x, unsigned kind)
 static void
 missing_code_is_a_gap(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	const struct ht_gap *g;
 	uint64_t second, from;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	fake_map(&x->fake, 0, 1, BASE + 0x1000, 0x1000, 0, "/nonexistent/library.so");
-	psb(x, BASE + 0x11, 0);
-	from = size(x);
-	ip_packet(x, HT_PT_TIP, BASE + 0x1234);
-	tnt(x, "TNTN");
-	second = size(x);
-	psb(x, BASE + 0x13, 0);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
-	flow_is(x, "11-11 1; jmp* 11>1234; gap 3; 13-13 1; syscall 13>fff; off 13; ");
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	fake_map(&x->fake, 0, 1, HAND_BASE + 0x1000, 0x1000, 0, "/nonexistent/library.so");
+	hand_psb(x, HAND_BASE + 0x11, 0);
+	from = hand_size(x);
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x1234);
+	hand_tnt(x, "TNTN");
+	second = hand_size(x);
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
+	hand_flow_is(x, "11-11 1; jmp* 11>1234; gap 3; 13-13 1; syscall 13>fff; off 13; ");
 	g = only_gap(x, HT_GAP_NO_CODE);
-	assert_int_equal(g->ip, BASE + 0x1234);
-	if (!strcmp(engine, "native"))
+	assert_int_equal(g->ip, HAND_BASE + 0x1234);
+	if (!strcmp(hand_engine, "native"))
 		from += 7; /* it reads the TIP, and has to stop at the outcomes behind it */
 	assert_int_equal(g->offset, from);
 	assert_int_equal(g->bytes, second - from);
@@ -535,121 +382,121 @@ missing_code_is_a_gap(void **state)
 static void
 trace_that_does_not_fit(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	ip_packet(x, HT_PT_TIP, BASE); /* the code wants an outcome */
-	psb(x, BASE + 0x13, 0);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_ip(x, HT_PT_TIP, HAND_BASE); /* the code wants an outcome */
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	only_gap(x, HT_GAP_MISMATCH);
-	flow_is(x, "0-1 2; gap 5; 13-13 1; syscall 13>fff; off 13; ");
+	hand_flow_is(x, "0-1 2; gap 5; 13-13 1; syscall 13>fff; off 13; ");
 }
 
 static void
 bad_packet(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	tnt(x, "N");
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "N");
 	*x->p++ = 0x02; /* there is no packet 02 ff */
 	*x->p++ = 0xff;
-	psb(x, BASE + 0x13, 0);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	only_gap(x, HT_GAP_BAD_PACKET);
 }
 
 static void
 overflow_goes_on(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	tnt(x, "N");
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "N");
 	x->p = ht_pt_ovf(x->p);
-	ip_packet(x, HT_PT_FUP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	only_gap(x, HT_GAP_OVERFLOW);
 	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_DISABLE);
-	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, size(x));
+	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, hand_size(x));
 }
 
 static void
 bytes_before_the_first_psb(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	const struct ht_gap *g;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	tnt(x, "TNT");
-	psb(x, BASE + 0x13, 0);
-	ip_packet(x, HT_PT_PGD, 0);
-	run(x);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_tnt(x, "TNT");
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_run(x);
 	g = only_gap(x, HT_GAP_SYNC);
 	assert_int_equal(g->offset, 0);
 	assert_int_equal(g->bytes, 1);
 	/* Padding is none. */
 	x->trace[0] = 0;
-	decode(x, 64);
+	hand_decode(x, 64);
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
-	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, size(x));
+	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, hand_size(x));
 }
 
 static void
 no_psb_at_all(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
 	memset(x->trace, 0x06, 100);
 	x->p += 100;
-	run(x);
+	hand_run(x);
 	assert_int_equal(only_gap(x, HT_GAP_SYNC)->bytes, 100);
 }
 
 static void
 cut_inside_a_packet(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	const struct ht_gap *g;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	tnt(x, "N");
-	ip_packet(x, HT_PT_TIP, BASE);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "N");
+	hand_ip(x, HT_PT_TIP, HAND_BASE);
 	x->p -= 2;
-	run(x);
+	hand_run(x);
 	g = only_gap(x, HT_GAP_CUT);
-	assert_int_equal(g->offset + g->bytes, size(x));
+	assert_int_equal(g->offset + g->bytes, hand_size(x));
 }
 
 static void
 chunks_and_loss(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	struct ht_chunk *c;
 	size_t half, end;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 0);
-	tnt(x, "NTTT");
-	half = size(x);
-	psb(x, BASE + 0x13, 0);
-	ip_packet(x, HT_PT_PGD, 0);
-	end = size(x);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "NTTT");
+	half = hand_size(x);
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	end = hand_size(x);
 	/* In three chunks, cut in the middle of packets: the same as in one. */
 	fake_trace(&x->fake, 1, 1, x->trace, 5);
 	fake_trace(&x->fake, 1, 1, x->trace + 5, half - 5 + 3);
 	fake_trace(&x->fake, 1, 1, x->trace + half + 3, end - half - 3);
-	decode(x, 64);
+	hand_decode(x, 64);
 	/* The second PSB+ is elsewhere: the outcomes before it do not lead there. */
 	/* libipt gives up at the last outcome; the native engine goes on at the PSB itself. */
-	assert_int_equal(only_gap(x, HT_GAP_MISMATCH)->bytes, !strcmp(engine, "native") ? 0 : 1);
+	assert_int_equal(only_gap(x, HT_GAP_MISMATCH)->bytes, !strcmp(hand_engine, "native") ? 0 : 1);
 	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_DISABLE);
 
 	x->fake.stream.n_chunks = 0;
@@ -658,40 +505,40 @@ chunks_and_loss(void **state)
 	c = fake_trace(&x->fake, 1, 1, x->trace + half, end - half);
 	c->lost_before = 1;
 	c->stream_offset += 1000;
-	decode(x, 64);
+	hand_decode(x, 64);
 	assert_int_equal(only_gap(x, HT_GAP_AUX_LOST)->bytes, 1000);
 	assert_int_equal(only_gap(x, HT_GAP_AUX_LOST)->offset, half);
 	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, end);
 }
 
-/* Whatever is cut off: no crash under the sanitizers, every byte accounted for (see decode()). */
+/* Whatever is cut off: no crash under the sanitizers, every byte accounted for (see hand_decode()). */
 static void
 every_prefix(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 	uint8_t *exact;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	fake_code(&x->fake, 1000, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 500);
-	tnt(x, "NTTTN");
-	ip_packet(x, HT_PT_FUP, BASE + 3);
-	ip_packet(x, HT_PT_TIP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, BASE);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	fake_code(&x->fake, 1000, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 500);
+	hand_tnt(x, "NTTTN");
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 3);
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
 	x->p = ht_pt_tnt_long(x->p, 0x1f0f0f0f0full);
-	psb(x, BASE, 1002);
+	hand_psb(x, HAND_BASE, 1002);
 	x->p = ht_pt_ovf(x->p);
-	ip_packet(x, HT_PT_FUP, BASE);
-	tnt(x, "TT");
-	for (size_t n = 1; n <= size(x); n++) {
+	hand_ip(x, HT_PT_FUP, HAND_BASE);
+	hand_tnt(x, "TT");
+	for (size_t n = 1; n <= hand_size(x); n++) {
 		exact = malloc(n);
 		memcpy(exact, x->trace, n);
 		x->fake.stream.n_chunks = 0;
 		x->fake.stream.bytes = 0;
 		fake_trace(&x->fake, 1, 1, exact, n);
-		decode(x, 64);
+		hand_decode(x, 64);
 		ht_decoder_free(x->d);
 		x->d = NULL;
 		free(exact);
@@ -702,31 +549,31 @@ every_prefix(void **state)
 static void
 every_byte_damaged(void **state)
 {
-	struct fixture *x = *state;
+	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, BASE, program, sizeof(program));
-	psb(x, BASE, 500);
-	tnt(x, "NTTTN");
-	ip_packet(x, HT_PT_FUP, BASE + 3);
-	ip_packet(x, HT_PT_TIP, BASE + 0x13);
-	ip_packet(x, HT_PT_PGD, 0);
-	ip_packet(x, HT_PT_PGE, BASE);
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 500);
+	hand_tnt(x, "NTTTN");
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 3);
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
-	tnt(x, "TTN");
-	psb(x, BASE, 1002);
-	tnt(x, "TT");
-	fake_trace(&x->fake, 1, 1, x->trace, size(x));
-	for (size_t i = 0; i < size(x); i++)
+	hand_tnt(x, "TTN");
+	hand_psb(x, HAND_BASE, 1002);
+	hand_tnt(x, "TT");
+	fake_trace(&x->fake, 1, 1, x->trace, hand_size(x));
+	for (size_t i = 0; i < hand_size(x); i++)
 		for (unsigned v = 0; v < 256; v += 5) {
 			uint8_t was = x->trace[i];
 
 			x->trace[i] = (uint8_t)v;
-			decode(x, 64);
+			hand_decode(x, 64);
 			x->trace[i] = was;
 		}
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, hand_setup, hand_teardown)
 
 int
 main(void)
@@ -758,7 +605,7 @@ main(void)
 
 	int failed = 0;
 
-	for (uint32_t i = 0; (engine = ht_engine_name(i)); i++)
-		failed += cmocka_run_group_tests_name(engine, tests, NULL, NULL);
+	for (uint32_t i = 0; (hand_engine = ht_engine_name(i)); i++)
+		failed += cmocka_run_group_tests_name(hand_engine, tests, NULL, NULL);
 	return failed;
 }
