@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <hwtrace/branch.h>
 #include <hwtrace/error.h>
 
 struct ht_container;
@@ -65,6 +66,7 @@ struct ht_capture_info {
 	const struct ht_filter *filters; /* any of them; none = not limited, or not known */
 	uint32_t             n_filters;
 	int                  software; /* recorded by the software trace unit: branches exact, times emulated */
+	int                  sampled;  /* what ran was sampled (branch stacks): what was not seen is not known */
 	int                  per_cpu;  /* streams are per CPU (else per thread) */
 	int                  ret_compression; /* 1 on, 0 off, -1 not known */
 	int                  truncated;       /* the file ends early; what is there was read */
@@ -75,13 +77,14 @@ struct ht_capture_info {
 /*
  * A run of trace bytes that lie together in the file.  What is missing at a
  * stream's end is told by a last chunk of size 0 with lost_before.
+ * BRANCH_STACK: a chunk is the stack of one sample, entries as in branch.h.
  */
 struct ht_chunk {
 	const uint8_t *data;
 	uint64_t       size;          /* bytes */
 	uint64_t       stream_offset; /* of data[0], counted from the stream's start */
 	uint64_t       file_offset;
-	uint64_t       ref;           /* as stored (perf: auxtrace reference) */
+	uint64_t       ref;           /* as stored (perf: auxtrace reference); BRANCH_STACK: ns */
 	uint8_t        lost_before;   /* bytes are missing before this chunk */
 };
 
@@ -94,6 +97,7 @@ struct ht_stream {
 	const struct ht_chunk *chunks;
 	uint32_t             n_chunks;
 	uint64_t             bytes;   /* sum of the chunks */
+	uint8_t              gapless; /* BRANCH_STACK: no kind of branch was left out between two entries */
 };
 
 enum ht_record_kind {
@@ -150,7 +154,16 @@ struct ht_record {
 		struct { uint64_t offset, size, flags; } aux;   /* PERF_AUX_FLAG_* */
 		struct { uint64_t id, lost; } lost;
 		struct { uint64_t addr; uint32_t old_len, len; const uint8_t *bytes; } code;
-		struct { uint64_t id, ip, addr, period; } sample;
+		struct {
+			uint64_t id, ip, addr, period;
+			/* a branch stack: n_branches entries (branch.h), the newest first */
+			const uint8_t *branches;
+			uint32_t n_branches;
+			uint64_t hw_idx;         /* register of the newest entry, where recorded */
+			const uint8_t *counters; /* 8 bytes an entry; NULL = not recorded */
+			const uint8_t *aux;      /* trace bytes taken with the sample */
+			uint32_t aux_size;
+		} sample;
 	} u;
 };
 

@@ -16,7 +16,8 @@ enum ht_event_kind {
 	HT_EV_NONE = 0,
 	/* a = address of the first instruction, b = address of the last,
 	 * n = instructions (>= 1).  Straight-line: no taken branch inside; direct
-	 * jumps and calls end a block. */
+	 * jumps and calls end a block.  Of branch stacks (HT_BR_SAMPLED) n is 0
+	 * where the code is missing: what lies between a and b is not known. */
 	HT_EV_BLOCK,
 	/* a = address of the branch, b = where control went (fall-through
 	 * address when not taken; 0 when trace went off and the target is not

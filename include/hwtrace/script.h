@@ -26,7 +26,8 @@
 	X(FLAGS, "flags")     \
 	X(INSN, "insn")       \
 	X(INSNLEN, "insnlen") \
-	X(DISASM, "disasm")
+	X(DISASM, "disasm")   \
+	X(BRSTACK, "brstack")
 
 enum ht_field_index {
 #define HT_FIELD_INDEX(field, name) HT_FIELD_INDEX_##field,

@@ -55,6 +55,7 @@ perfdata_close(struct ht_container *c)
 	ht_vec_free(&p->events);
 	ht_vec_free(&p->ids);
 	ht_vec_free(&p->build_ids);
+	ht_perf_stack_fini(p);
 	free(p->chunks);
 	free(p->cmdline);
 	free(p);

@@ -502,6 +502,11 @@ read_source(struct ht_container *c)
 	for (size_t i = 0; !p->aux_info && i < p->events.n; i++)
 		if (p->events.at[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
 			c->info.source = HT_SOURCE_BRANCH_STACK;
+	if (c->info.source == HT_SOURCE_BRANCH_STACK) {
+		c->info.sampled = 1;
+		/* samples bear ns: that is their clock, whatever the TSC is */
+		c->info.clock = (struct ht_clock){ .valid = 1, .mult = 1 };
+	}
 	if (c->info.source == HT_SOURCE_INTEL_PT)
 		read_pt_info(c);
 	if (c->info.arch == HT_ARCH_UNKNOWN &&
@@ -565,6 +570,13 @@ index_record(struct index *x, const struct ht_perf_raw *raw)
 		if (p->unsorted && x->layouts++ < LAYOUTS_MAX)
 			ht_perfdata_layouts(x->c);
 		return add_aux(x, raw);
+	case PERF_RECORD_SAMPLE:
+		/* Beside a trace, which has every branch, stacks are no stream of their own. */
+		if (p->aux_info)
+			return 0;
+		if (p->unsorted && x->layouts++ < LAYOUTS_MAX)
+			ht_perfdata_layouts(x->c);
+		return ht_perf_stack_add(x->c, raw);
 	case HT_PERF_AUXTRACE:
 		return add_auxtrace(x, raw);
 	case HT_PERF_AUXTRACE_INFO:
@@ -606,7 +618,7 @@ ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 	if (!err)
 		err = match_aux(&x);
 	if (!err)
-		err = build_streams(&x);
+		err = p->aux_info || x.queues.n ? build_streams(&x) : ht_perf_stack_build(c);
 	ht_vec_free(&x.aux);
 	ht_vec_free(&x.queues);
 	ht_vec_free(&x.pieces);

@@ -56,6 +56,9 @@ enum ht_perf_feature {
 	HT_PERF_FEAT_COUNT = 256
 };
 
+/* branch_sample_type of later kernels: a word of event counts behind each stack, one an entry. */
+#define HT_PERF_SAMPLE_BRANCH_COUNTERS (1u << 19)
+
 /* AUXTRACE_INFO: u32 type, u32 reserved, then u64 words whose meaning depends on the type. */
 #define HT_PERF_AUXTRACE_TYPE_INTEL_PT   1
 #define HT_PERF_AUXTRACE_TYPE_INTEL_BTS  2

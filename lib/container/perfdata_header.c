@@ -52,6 +52,16 @@ by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+static int
+same_layout(const struct ht_perf_event *a, const struct ht_perf_event *b)
+{
+	return a->attr.sample_type == b->attr.sample_type && a->trailer == b->trailer &&
+	       a->attr.read_format == b->attr.read_format &&
+	       a->attr.branch_sample_type == b->attr.branch_sample_type &&
+	       a->attr.sample_regs_user == b->attr.sample_regs_user &&
+	       a->attr.sample_regs_intr == b->attr.sample_regs_intr;
+}
+
 void
 ht_perfdata_layouts(struct ht_container *c)
 {
@@ -60,9 +70,7 @@ ht_perfdata_layouts(struct ht_container *c)
 	p->unsorted = 0;
 	p->uniform = 1;
 	for (size_t i = 1; i < p->events.n; i++)
-		if (p->events.at[i].attr.sample_type != p->events.at[0].attr.sample_type ||
-		    p->events.at[i].trailer != p->events.at[0].trailer)
-			p->uniform = 0;
+		p->uniform &= same_layout(&p->events.at[0], &p->events.at[i]);
 	if (p->ids.n)
 		qsort(p->ids.at, p->ids.n, sizeof(*p->ids.at), by_id);
 }

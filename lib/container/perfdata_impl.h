@@ -3,7 +3,8 @@
  * Inside of the perf.data reader.  perfdata.c opens, perfdata_header.c reads
  * attributes and features, perfdata_walk.c goes from record to record,
  * perfdata_records.c says what a record means, perfdata_auxtrace.c builds the
- * streams.
+ * streams of traces, perfdata_stack.c those of branch stacks, perfdata_sample.c
+ * reads samples.
  */
 #ifndef CONTAINER_PERFDATA_IMPL_H
 #define CONTAINER_PERFDATA_IMPL_H
@@ -34,6 +35,13 @@ struct ht_perf_build_id {
 };
 
 struct ht_zstd;
+struct ht_perf_stack;
+
+/* Memory for what must outlive a compressed record. */
+struct ht_perf_block {
+	uint8_t *at;
+	size_t   used;
+};
 
 /* A walk over the records of the data section. */
 struct ht_perf_walk {
@@ -71,6 +79,8 @@ struct ht_perfdata {
 	const uint8_t *aux_info;     /* body of AUXTRACE_INFO */
 	uint32_t aux_info_size;
 	struct ht_chunk *chunks;     /* all streams' chunks, by stream */
+	struct { struct ht_perf_stack *at; size_t n, cap; } stacks;
+	struct { struct ht_perf_block *at; size_t n, cap; } blocks;
 	struct ht_perf_walk walk;    /* of ht_container_next() */
 	struct ht_intern *names;     /* strings of compressed records */
 };
@@ -107,6 +117,15 @@ size_t ht_zstd_pending(const struct ht_zstd *z); /* bytes of a record that is no
 const struct ht_perf_event *ht_perfdata_event(const struct ht_perfdata *p,
                                               const struct ht_perf_raw *raw);
 int ht_perfdata_parse(struct ht_container *c, const struct ht_perf_raw *raw, struct ht_record *rec);
+
+/* perfdata_sample.c: the body of a sample; `k` fails when it is too short. */
+void ht_perf_sample_parse(struct ht_cursor *k, const struct perf_event_attr *a,
+                          struct ht_record *r);
+
+/* perfdata_stack.c: note the branch stack of a sample; make the streams of all of them. */
+int ht_perf_stack_add(struct ht_container *c, const struct ht_perf_raw *raw);
+int ht_perf_stack_build(struct ht_container *c);
+void ht_perf_stack_fini(struct ht_perfdata *p);
 
 /* perfdata_auxtrace.c: walk all records once; streams, clock, cpu. */
 int ht_perfdata_index(struct ht_container *c, struct ht_diag *diag);

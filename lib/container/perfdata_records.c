@@ -269,33 +269,11 @@ parse_text_poke(struct parse *x)
 	x->rec->u.code.bytes = ht_cursor_take(&x->k, new_len);
 }
 
-/* The fixed fields in front; what comes behind (call chains, branch stacks, ...) is in `raw`. */
 static void
 parse_sample(struct parse *x)
 {
-	uint64_t type = x->event ? x->event->attr.sample_type : 0;
-	struct ht_record *r = x->rec;
-
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		r->u.sample.id = ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_IP)
-		r->u.sample.ip = ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_TID)
-		take_pid_tid(x);
-	if (type & PERF_SAMPLE_TIME)
-		r->time = ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_ADDR)
-		r->u.sample.addr = ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_ID)
-		r->u.sample.id = ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		ht_cursor_u64(&x->k);
-	if (type & PERF_SAMPLE_CPU) {
-		r->cpu = (int32_t)ht_cursor_u32(&x->k);
-		ht_cursor_u32(&x->k);
-	}
-	if (type & PERF_SAMPLE_PERIOD)
-		r->u.sample.period = ht_cursor_u64(&x->k);
+	if (x->event)
+		ht_perf_sample_parse(&x->k, &x->event->attr, x->rec);
 }
 
 /* Types of the kernel that are modelled, by number. */

@@ -39,6 +39,7 @@ struct ht_decoder {
 
 extern const struct ht_engine ht_engine_native;
 extern const struct ht_engine ht_engine_libipt;
+extern const struct ht_engine ht_engine_stack; /* branch stacks */
 
 /* Note a gap; fills in stream and returns its index, or -HT_ENOMEM. Counts it in stats. */
 int ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap);

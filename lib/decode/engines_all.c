@@ -6,5 +6,6 @@
 const struct ht_engine *const ht_engines[] = {
 	&ht_engine_native,
 	&ht_engine_libipt,
+	&ht_engine_stack,
 	NULL
 };

@@ -12,6 +12,7 @@ write_head(const struct info_report *r, struct json *j)
 	json_string(j, "arch", info_arch_name(c->arch));
 	json_bool(j, "per_cpu", c->per_cpu);
 	json_bool(j, "software", c->software);
+	json_bool(j, "sampled", c->sampled);
 	json_string(j, "backend", c->backend);
 	json_string(j, "command", c->cmdline);
 	json_string(j, "hostname", c->hostname);

@@ -12,6 +12,7 @@
 #include "itrace.h"
 #include "loss.h"
 #include "progress.h"
+#include "stack.h"
 
 extern const struct command command_script;
 
@@ -28,7 +29,7 @@ static const struct opt script_options[] = {
 	INPUT_OPTS(struct script_opts, input),
 	{ 0, "itrace", "LETTERS", OPT_STRING, AT(itrace), ITRACE_HELP },
 	{ 'F', "fields", "LIST", OPT_STRING, AT(fields),
-	  "columns: comm,tid,pid,cpu,time,event,period,flags,ip,sym,symoff,dso,addr,insn,insnlen,disasm; "
+	  "columns: comm,tid,pid,cpu,time,event,period,flags,ip,sym,symoff,dso,addr,insn,insnlen,disasm,brstack; "
 	  "+x adds to the usual ones, -x takes away" },
 	{ 0, "tid", "LIST", OPT_STRING, AT(tids), "only these threads" },
 	{ 0, "pid", "LIST", OPT_STRING, AT(pids), "only these processes" },
@@ -246,6 +247,23 @@ decode(struct job *j)
 	return loss_report(&j->loss, j->in.info, j->opts.fail_on_loss);
 }
 
+/* Samples as they are recorded, nothing decoded. */
+static int
+stacks(const struct job *j)
+{
+	struct stack_want want = {
+		.fields = j->fields, .tids = &j->tids, .pids = &j->pids, .cpus = &j->cpus,
+		.comms = &j->opts.comms, .from = j->from, .to = j->to, .nanoseconds = j->opts.ns,
+		.fail_on_loss = j->opts.fail_on_loss,
+	};
+
+	if (j->opts.call_trace || j->opts.json || j->opts.dsos.n) {
+		tool_error("-F brstack shows whole samples: --call-trace, --json and --dso are for branches");
+		return EXIT_USAGE;
+	}
+	return stack_show(&j->in, &want);
+}
+
 static void
 finish(struct job *j)
 {
@@ -276,6 +294,11 @@ run_script(int argc, char **argv)
 		status = parse(&j);
 	if (!status)
 		status = input_open(&j.in, &j.opts.input, operand);
+	if (!status && j.fields & HT_FIELD_BRSTACK) {
+		status = stacks(&j);
+		finish(&j);
+		return status;
+	}
 	if (!status)
 		status = choose_streams(&j);
 	if (!status)

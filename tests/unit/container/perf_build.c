@@ -76,8 +76,14 @@ put_attr(struct pb *b, const struct pb_attr *a)
 	pb_u64(b, a->config);
 	pb_u64(b, 1);
 	pb_u64(b, a->sample_type);
-	pb_u64(b, PERF_FORMAT_ID);
+	pb_u64(b, a->read_format ? a->read_format : PERF_FORMAT_ID);
 	pb_u64(b, a->sample_id_all ? 1ull << 18 : 0);
+	while (b->n - from < offsetof(struct perf_event_attr, branch_sample_type))
+		pb_bytes(b, "", 1);
+	pb_u64(b, a->branch_sample_type);
+	pb_u64(b, a->regs_user);
+	pb_u64(b, 0); /* sample_stack_user, clockid */
+	pb_u64(b, a->regs_intr);
 	while (b->n - from < ATTR_SIZE)
 		pb_bytes(b, "", 1);
 }
@@ -285,6 +291,8 @@ static const uint64_t layouts[PB_FLAVOURS] = {
 	0,
 	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
 	    PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK |
+	    PERF_SAMPLE_AUX,
 };
 
 static void
@@ -349,6 +357,18 @@ sample_records(struct pb *b, const struct pb_id *id)
 		pb_u64(b, id->cpu);
 	if (t & PERF_SAMPLE_PERIOD)
 		pb_u64(b, 4000);
+	if (t & PERF_SAMPLE_BRANCH_STACK) {
+		pb_u64(b, 2);
+		for (int i = 0; i < 2; i++) {
+			pb_u64(b, 0x401010);
+			pb_u64(b, 0x401000);
+			pb_u64(b, 1);
+		}
+	}
+	if (t & PERF_SAMPLE_AUX) {
+		pb_u64(b, 8);
+		pb_u64(b, 0);
+	}
 	pb_end(b, 0, NULL);
 	pb_record(b, 200, 0); /* a type from the future */
 	pb_u64(b, 1);
@@ -364,11 +384,13 @@ pb_sample_file(struct pb *b, unsigned flavour)
 		{ .type = 8,
 		  .config = 0x2401,
 		  .sample_type = layouts[flavour],
+		  .branch_sample_type = PERF_SAMPLE_BRANCH_ANY,
 		  .sample_id_all = 1,
 		  .id = 5 },
 		{ .type = 1,
 		  .config = 9,
 		  .sample_type = layouts[flavour],
+		  .branch_sample_type = PERF_SAMPLE_BRANCH_ANY,
 		  .sample_id_all = 1,
 		  .id = 6 },
 	};
@@ -382,14 +404,18 @@ pb_sample_file(struct pb *b, unsigned flavour)
 		pb_begin_pipe(b, attrs, 2);
 	else
 		pb_begin(b, attrs, 2);
-	pb_auxtrace_info(b, 1, words, sizeof(words) / sizeof(words[0]));
-	pb_aux(b, 0, &id, 0, 24, 1);
-	pb_auxtrace(b, 0, per_cpu ? UINT32_MAX : 101, per_cpu ? 2 : UINT32_MAX, 0, trace, 24);
+	if (flavour != 6) { /* the last one has branch stacks and no trace */
+		pb_auxtrace_info(b, 1, words, sizeof(words) / sizeof(words[0]));
+		pb_aux(b, 0, &id, 0, 24, 1);
+		pb_auxtrace(b, 0, per_cpu ? UINT32_MAX : 101, per_cpu ? 2 : UINT32_MAX, 0, trace, 24);
+	}
 	id.id = 6;
 	sample_records(b, &id);
 	id.id = 5;
-	pb_aux(b, 0, &id, 24, 16, 0);
-	pb_auxtrace(b, 0, per_cpu ? UINT32_MAX : 101, per_cpu ? 2 : UINT32_MAX, 24, trace + 24, 16);
+	if (flavour != 6) {
+		pb_aux(b, 0, &id, 24, 16, 0);
+		pb_auxtrace(b, 0, per_cpu ? UINT32_MAX : 101, per_cpu ? 2 : UINT32_MAX, 24, trace + 24, 16);
+	}
 	pb_feature(b, 2,
 	           "\x43\0\0\0\x02\x80\x34\0\xff\xff\xff\xff"
 	           "abcdefghijklmnopqrst\x14\0\0\0"

@@ -16,6 +16,8 @@ struct pb_attr {
 	uint64_t config, sample_type;
 	int      sample_id_all;
 	uint64_t id; /* 0 = none */
+	uint64_t read_format; /* 0 = PERF_FORMAT_ID */
+	uint64_t branch_sample_type, regs_user, regs_intr;
 };
 
 /* What a trailer says; fields that the attribute does not name are left out. */
@@ -64,7 +66,7 @@ void pb_free(struct pb *b);
 
 /* A file with one of everything, as small as it goes; `flavour` chooses among layouts. */
 void pb_sample_file(struct pb *b, unsigned flavour);
-#define PB_FLAVOURS 6
+#define PB_FLAVOURS 7
 
 /* Open the first `size` bytes of it in an exact heap block, so that ASan sees the first byte too
  * far. */

@@ -40,7 +40,7 @@ test_every_prefix(void **state)
 		assert_int_equal(o.rc, 0);
 		assert_int_equal(ht_container_info(o.c)->truncated, 0);
 		all = pb_drain(&o);
-		assert_true(all >= 12);
+		assert_true(all >= 10);
 		pb_close(&o);
 		for (size_t n = 0; n < b.n; n++) {
 			unsigned long got;
