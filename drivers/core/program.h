@@ -33,7 +33,8 @@ struct ht_program {
 /*
  * Resolve `path` (no search in PATH).  Returns 0, or the negative errno that
  * execve() would give: -ENOENT, -EACCES, -ENOEXEC (neither ELF nor script),
- * -ELOOP (too many interpreters), -ENAMETOOLONG, ...
+ * -ELOOP (too many interpreters), -ENAMETOOLONG, ...; also -EACCES for what can
+ * be executed but not read.  out->path is the file looked at last.
  */
 int ht_program_resolve(const char *path, struct ht_program *out);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/program.h"
 #include "qemu/exec.h"
 #include "qemu/guest.h"
 #include "qemu/qemu_api.h"
@@ -15,20 +16,19 @@
 
 #define ARGS_MAX   65536
 #define STRING_MAX 131072 /* the kernel's limit for one argument */
-#define SCRIPT_MAX 256    /* bytes of a script's first line that count */
-#define NESTING    5      /* scripts run by scripts */
 
 static char qemu_path[4096];
 static char **qemu_options; /* the options before the program, without -0, -E and -U */
 static size_t n_options;
+static __thread int given_up; /* the call that is made again is not to be followed */
 
 struct list {
-	char **v;
+	char **v; /* ends with NULL, for execve() */
 	size_t n, cap;
 };
 
 static int
-list_add(struct list *l, char *s)
+list_add(struct list *l, const char *s)
 {
 	if (l->n + 2 > l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 64;
@@ -39,9 +39,17 @@ list_add(struct list *l, char *s)
 		l->v = v;
 		l->cap = cap;
 	}
-	l->v[l->n++] = s;
+	l->v[l->n++] = (char *)(uintptr_t)s; /* nobody writes to it */
 	l->v[l->n] = NULL;
 	return s ? 0 : -1;
+}
+
+static void
+list_free_strings(struct list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	free(l->v);
 }
 
 /* -- how QEMU was started ------------------------------------------------------ */
@@ -147,75 +155,13 @@ full_path(int dirfd, const char *path, int flags, char *out, size_t size)
 	return n > 0 && (size_t)n < size ? 0 : -1;
 }
 
-enum image { IMAGE_FAILS, IMAGE_ELF, IMAGE_SCRIPT, IMAGE_FOREIGN };
-
-/* What kind of program is it?  `line`: the first bytes, for a script. */
-static enum image
-look_at(const char *path, char line[SCRIPT_MAX + 1], const char **why)
-{
-	struct stat st;
-	ssize_t n;
-	Elf64_Ehdr h;
-	int fd;
-
-	if (access(path, X_OK) < 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return IMAGE_FAILS;
-	if ((st.st_mode & S_ISUID) || ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP))) {
-		*why = "it is set-user-ID or set-group-ID";
-		return IMAGE_FOREIGN;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		*why = "it cannot be read";
-		return IMAGE_FOREIGN;
-	}
-	memset(line, 0, SCRIPT_MAX + 1);
-	n = read(fd, line, SCRIPT_MAX);
-	close(fd);
-	if (n >= 2 && line[0] == '#' && line[1] == '!')
-		return IMAGE_SCRIPT;
-	memcpy(&h, line, sizeof(h));
-	if (n < (ssize_t)sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
-		return IMAGE_FAILS;
-	if (h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == EM_X86_64)
-		return IMAGE_ELF;
-	*why = h.e_machine == EM_386 ? "it is an i386 program" : "it is for another machine";
-	return IMAGE_FOREIGN;
-}
-
-/* Put the interpreter of the script in front: `args` becomes interp [arg] path args[1...]. */
-static int
-enter_script(char *line, const char *path, struct list *args, char *out, size_t size)
-{
-	struct list l = { 0 };
-	char *interp = line + 2 + strspn(line + 2, " \t"), *arg, *end;
-
-	interp[strcspn(interp, "\n")] = 0;
-	for (end = interp + strlen(interp); end > interp && (end[-1] == ' ' || end[-1] == '\t');)
-		*--end = 0;
-	arg = interp + strcspn(interp, " \t");
-	if (*arg) {
-		*arg++ = 0;
-		arg += strspn(arg, " \t");
-	}
-	if (!*interp || snprintf(out, size, "%s", interp) >= (int)size)
-		return -1;
-	if (list_add(&l, strdup(interp)) < 0 || (*arg && list_add(&l, strdup(arg)) < 0) ||
-	    list_add(&l, strdup(path)) < 0)
-		return -1;
-	for (size_t i = 1; i < args->n; i++)
-		list_add(&l, args->v[i]);
-	*args = l;
-	return 0;
-}
-
 /* Variables that the host's dynamic linker would heed go to the program alone. */
 static int
 split_env(const struct list *env, struct list *host, struct list *options)
 {
 	for (size_t i = 0; i < env->n; i++) {
 		if (!strncmp(env->v[i], "LD_", 3) && !strchr(env->v[i], ',')) {
-			if (list_add(options, strdup("-E")) < 0 || list_add(options, env->v[i]) < 0)
+			if (list_add(options, "-E") < 0 || list_add(options, env->v[i]) < 0)
 				return -1;
 		} else if (list_add(host, env->v[i]) < 0) {
 			return -1;
@@ -224,53 +170,121 @@ split_env(const struct list *env, struct list *host, struct list *options)
 	return 0;
 }
 
-static void
-run_qemu(const char *path, const struct list *args, const struct list *env)
+/*
+ * Execute QEMU, and lose no signal on the way.  One that QEMU has taken but not
+ * yet given to the program would be gone with this QEMU: then nothing is
+ * executed, and QEMU, which sees it too, gives it to the program and makes the
+ * call again.  One that comes later does what it does to a new program, which
+ * has no handlers; QEMU's own would block all signals on their return, for the
+ * new program as well.  Returns 0 in the first case, else errno.
+ */
+static int
+become_qemu(char **argv, char **env)
 {
-	static char *none[] = { NULL };
-	struct list l = { 0 }, host = { 0 };
-	int ret = list_add(&l, qemu_path);
+	struct sigaction old[NSIG], fresh = { .sa_handler = SIG_DFL };
+	uint64_t changed = 0;
+	sigset_t mask;
+	int err;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	if (block_signals && block_signals())
+		return 0;
+	for (int sig = 1; sig < NSIG; sig++) {
+		/* Other threads still live by QEMU's handlers of faults. */
+		if (sig == SIGSEGV || sig == SIGBUS || sigaction(sig, NULL, &old[sig]) < 0 ||
+		    old[sig].sa_handler == SIG_IGN || old[sig].sa_handler == SIG_DFL)
+			continue;
+		if (sigaction(sig, &fresh, NULL) == 0)
+			changed |= 1ull << (sig - 1);
+	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	execve(qemu_path, argv, env);
+	err = errno;
+	for (int sig = 1; sig < NSIG; sig++)
+		if (changed >> (sig - 1) & 1)
+			sigaction(sig, &old[sig], NULL);
+	/* After block_signals() QEMU makes the call again; it shall then do so by itself. */
+	given_up = block_signals != NULL;
+	return err;
+}
+
+/* QEMU's command line into `l`, its environment into `host`; their strings are borrowed. */
+static int
+command_line(const struct ht_program *program, const struct list *args, const struct list *env,
+             struct list *l, struct list *host)
+{
+	int ret = list_add(l, qemu_path);
 
 	for (size_t i = 0; i < n_options; i++)
-		ret |= list_add(&l, qemu_options[i]);
-	ret |= split_env(env, &host, &l);
-	ret |= list_add(&l, strdup("-0")) | list_add(&l, args->n ? args->v[0] : strdup(""));
-	ret |= list_add(&l, strdup(path));
+		ret |= list_add(l, qemu_options[i]);
+	ret |= split_env(env, host, l);
+	ret |= list_add(l, "-0");
+	ret |= list_add(l, program->n_words ? program->words[0] : args->n ? args->v[0] : "");
+	ret |= list_add(l, program->path);
+	for (unsigned i = 1; i < program->n_words; i++)
+		ret |= list_add(l, program->words[i]);
 	for (size_t i = 1; i < args->n; i++)
-		ret |= list_add(&l, args->v[i]);
-	if (!ret)
-		execve(qemu_path, l.v, host.v ? host.v : none);
-	ht_sideband_note("%s is not followed: qemu-x86_64 could not be run again: %s", path, strerror(errno));
+		ret |= list_add(l, args->v[i]);
+	return ret;
+}
+
+static void
+run_qemu(const struct ht_program *program, uint64_t argv, uint64_t envp)
+{
+	static char *none[] = { NULL };
+	struct list args = { 0 }, env = { 0 }, l = { 0 }, host = { 0 };
+	int err = 0;
+
+	if (read_vector(argv, &args) == 0 && read_vector(envp, &env) == 0) {
+		err = command_line(program, &args, &env, &l, &host) < 0
+		              ? ENOMEM : become_qemu(l.v, host.v ? host.v : none);
+	}
+	if (err)
+		ht_sideband_note("%s is not followed: qemu-x86_64 could not be run again: %s", program->path,
+		                 strerror(err));
 	free(l.v);
 	free(host.v);
+	list_free_strings(&args);
+	list_free_strings(&env);
+}
+
+/* Why a program that can be executed is not followed; NULL when it is. */
+static const char *
+why_not(const struct ht_program *program, int ret)
+{
+	struct stat st;
+
+	if (ret == -EACCES && access(program->path, X_OK) == 0 && stat(program->path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		return "it cannot be read";
+	if (ret < 0)
+		return NULL;
+	if (program->set_id)
+		return "it is set-user-ID or set-group-ID";
+	if (program->kind == HT_PROGRAM_I386)
+		return "it is an i386 program";
+	return program->kind == HT_PROGRAM_FOREIGN ? "it is for another machine" : NULL;
 }
 
 void
 ht_exec_follow(int dirfd, uint64_t path, uint64_t argv, uint64_t envp, int flags)
 {
-	char name[4096], file[8192], line[SCRIPT_MAX + 1];
-	struct list args = { 0 }, env = { 0 };
-	const char *why = NULL;
-	enum image kind;
+	char name[HT_PROGRAM_PATH_MAX], file[HT_PROGRAM_PATH_MAX];
+	struct ht_program program;
+	const char *why;
+	int ret;
 
-	if (!qemu_path[0] || ht_guest_string(path, name, sizeof(name)) < 0 ||
+	if (given_up || !qemu_path[0]) {
+		given_up = 0;
+		return;
+	}
+	if (ht_guest_string(path, name, sizeof(name)) < 0 ||
 	    full_path(dirfd, name, flags, file, sizeof(file)) < 0)
 		return;
-	kind = look_at(file, line, &why);
-	if (kind == IMAGE_FAILS)
-		return;
-	if (read_vector(argv, &args) < 0 || read_vector(envp, &env) < 0)
-		return;
-	for (int depth = 0; kind == IMAGE_SCRIPT && depth < NESTING; depth++) {
-		char script[8192];
-
-		memcpy(script, file, sizeof(script));
-		if (enter_script(line, script, &args, file, sizeof(file)) < 0)
-			return;
-		kind = look_at(file, line, &why);
-	}
-	if (kind == IMAGE_FOREIGN)
-		ht_sideband_note("%s is not followed: %s; it runs untraced", file, why);
-	else if (kind == IMAGE_ELF)
-		run_qemu(file, &args, &env);
+	ret = ht_program_resolve(file, &program);
+	why = why_not(&program, ret);
+	if (why)
+		ht_sideband_note("%s is not followed: %s; it runs untraced", program.path, why);
+	else if (ret == 0)
+		run_qemu(&program, argv, envp);
 }

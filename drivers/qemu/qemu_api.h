@@ -69,6 +69,8 @@ extern __thread void *thread_cpu HT_WEAK;
 extern uintptr_t guest_base HT_WEAK;
 int x86_cpu_gdb_read_register(void *cpu, struct ht_qemu_bytes *out, int reg) HT_WEAK;
 int page_get_flags(uint64_t addr) HT_WEAK;
+/* Blocks all signals; nonzero when one waits for the program.  QEMU makes the system call again then. */
+int block_signals(void) HT_WEAK;
 int walk_memory_regions(void *arg, int (*fn)(void *arg, uint64_t start, uint64_t end, unsigned long prot))
 	HT_WEAK;
 struct ht_qemu_bytes *g_byte_array_new(void) HT_WEAK;
