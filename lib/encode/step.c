@@ -93,7 +93,10 @@ put_mode(struct ht_step *s, uint8_t *p)
 	return ht_pt_mode_exec(p, s->mode == 64, s->mode == 32);
 }
 
-/* PSB+; with the trace on it states `ip`, the instruction that comes next. */
+/*
+ * PSB+; with the trace on it states `ip`, the instruction that comes next.  A
+ * decoder that knows the way does not go there: what it walks is no new run.
+ */
 static uint8_t *
 put_psb(struct ht_step *s, uint8_t *p, uint64_t ip, uint64_t tsc)
 {
@@ -106,7 +109,6 @@ put_psb(struct ht_step *s, uint8_t *p, uint64_t ip, uint64_t tsc)
 	p = ht_pt_psbend(p);
 	s->next_psb = s->total + s->config.psb_period;
 	s->n_returns = 0;
-	new_walk(s);
 	return p;
 }
 
@@ -325,6 +327,20 @@ silent(struct ht_step *s, uint64_t ip, uint64_t next, int jump, uint64_t tsc)
 	}
 }
 
+/*
+ * Straight-line code may run into a run of before, too.  An event in there would
+ * be taken to have happened the first time: a new run begins in front of it.
+ */
+static void
+straight(struct ht_step *s, uint64_t ip, uint64_t next, uint64_t tsc)
+{
+	for (unsigned i = 0; i + 1 < s->n_walk; i++)
+		if (next >= s->walk[i].from && next <= s->walk[i].to) {
+			ht_step_resync(s, ip, tsc);
+			return;
+		}
+}
+
 int
 ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next, uint64_t tsc)
 {
@@ -334,6 +350,8 @@ ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uin
 		return 0;
 	if (!leads_to(s, ip, insn, next))
 		return -1;
+	if (insn->insn == HT_INSN_OTHER)
+		straight(s, ip, next, tsc);
 	walk_to(s, ip);
 	s->insns++;
 	switch (insn->insn) {
