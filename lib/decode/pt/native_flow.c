@@ -203,6 +203,19 @@ leave_psb(struct ht_pt_engine *e)
 	return stand_off(e);
 }
 
+/* Padding and time may stand between any two packets. */
+static int
+may_stand_between(unsigned kind)
+{
+	switch (kind) {
+	case HT_PT_PAD: case HT_PT_CYC: case HT_PT_MTC: case HT_PT_TSC: case HT_PT_TMA: case HT_PT_CBR:
+	case HT_PT_MNT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 /*
  * [PT 33.4.2.3 "Deferred TIPs"]: outcomes may overtake the targets of the indirect
  * branches between them.  The target must be the next packet that moves the place.
@@ -220,8 +233,7 @@ take_deferred_target(struct ht_pt_engine *e)
 		unsigned block = e->block;
 
 		rc = ht_pt_packet_read(bytes, n, &block, &p);
-		if (rc <= 0 || (p.kind != HT_PT_TIP && p.kind != HT_PT_PAD && p.kind != HT_PT_CYC &&
-		                p.kind != HT_PT_MTC))
+		if (rc <= 0 || (p.kind != HT_PT_TIP && !may_stand_between(p.kind)))
 			break;
 		ht_pt_input_advance(&e->in, (size_t)rc);
 		if (p.kind != HT_PT_TIP) {
