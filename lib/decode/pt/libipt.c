@@ -264,8 +264,10 @@ step_event(struct ht_libipt *s)
 {
 	const enum pt_event_type none = (enum pt_event_type)INT32_MAX;
 	struct pt_event ev = { .type = none };
-	int status = pt_insn_event(s->dec, &ev, sizeof(ev));
+	int status;
 
+	s->event_ip = s->branch.valid ? ht_libipt_peek(s) : 0;
+	status = pt_insn_event(s->dec, &ev, sizeof(ev));
 	/* What follows an event may be in error; the event itself was taken all the same. */
 	s->status = status;
 	if (ev.type != none) {

@@ -50,6 +50,7 @@ struct ht_libipt {
 	struct pending          branch;
 	struct open_block       block;
 	uint64_t                last_ip;
+	uint64_t                event_ip; /* where a branch in front of the event at hand went */
 	unsigned                mode;   /* bits, as told last */
 	uint64_t                cr3, vmcs;
 	int                     context_dirty;
@@ -80,6 +81,8 @@ void ht_libipt_clock_sync(struct ht_libipt *s, uint64_t offset);
 void ht_libipt_clock_branch(struct ht_libipt *s, int one_outcome);
 /* An event was taken. */
 void ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev);
+/* Offset of the OVF packet that made the event at hand. */
+uint64_t ht_libipt_clock_overflow(const struct ht_libipt *s);
 /* 1 when the time now stands in a PSB+. */
 int libipt_clock_by_psb(const struct ht_libipt *s);
 /* Time of the next TSC packet: the code walked now ran before it. UINT64_MAX = none. */

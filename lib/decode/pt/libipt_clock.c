@@ -32,12 +32,26 @@ clock_set(struct ht_libipt *s, uint64_t tsc)
 		c->ns = ns;
 }
 
-/* What libipt itself says; it knows of MTC and CYC. */
+/*
+ * May what libipt says of MTC and CYC be believed?  Where no frequency of the
+ * processor is known it guesses, from cycles and TSC packets of before, and may
+ * run ahead of the next TSC packet and of changes of the code.
+ */
+static int
+knows_time(const struct ht_libipt *s)
+{
+	const struct ht_cpu_info *cpu = &s->d->info->cpu;
+
+	return cpu->nom_freq || (cpu->tsc_ctc_num && cpu->tsc_ctc_den);
+}
+
 static void
 clock_ask(struct ht_libipt *s)
 {
 	uint64_t tsc;
 
+	if (!knows_time(s))
+		return;
 	if (pt_insn_time(s->dec, &tsc, NULL, NULL) == 0 && (!s->clock.valid || tsc > s->clock.tsc))
 		clock_set(s, tsc);
 }
@@ -87,6 +101,19 @@ clock_take_behind(struct ht_libipt *s, uint64_t flow)
 	size_t i = c->next_mark;
 
 	while (i < c->marks.n && c->marks.at[i].offset < c->pos && c->marks.at[i].prev <= flow)
+		i++;
+	if (i > c->next_mark)
+		clock_take(s, i - 1);
+}
+
+/* The marks that libipt has read and that are not later than `tsc`, a guess of its own. */
+static void
+clock_take_told(struct ht_libipt *s, uint64_t tsc)
+{
+	struct clock *c = &s->clock;
+	size_t i = c->next_mark;
+
+	while (i < c->marks.n && c->marks.at[i].offset < c->pos && c->marks.at[i].tsc <= tsc)
 		i++;
 	if (i > c->next_mark)
 		clock_take(s, i - 1);
@@ -162,7 +189,9 @@ ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev)
 	size_t i, last = SIZE_MAX;
 
 	ht_libipt_clock_position(s);
-	if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
+	if (ev->has_tsc && !knows_time(s))
+		clock_take_told(s, ev->tsc);
+	else if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
 		clock_set(s, ev->tsc);
 	if (ev->type != ptev_enabled)
 		return;
@@ -185,6 +214,18 @@ ht_libipt_clock_bound(const struct ht_libipt *s)
 		if (c->marks.at[i].tsc > c->tsc)
 			return ht_clock_tsc_to_ns(&s->d->info->clock, c->marks.at[i].tsc);
 	return UINT64_MAX;
+}
+
+uint64_t
+ht_libipt_clock_overflow(const struct ht_libipt *s)
+{
+	uint64_t at = s->clock.flow;
+	struct ht_pt_packet p;
+
+	for (; packet_at(s, at, &p) && at < s->clock.pos; at += p.size)
+		if (p.kind == HT_PT_OVF)
+			return at;
+	return s->clock.flow;
 }
 
 int

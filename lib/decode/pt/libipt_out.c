@@ -200,12 +200,13 @@ event_overflow(struct ht_libipt *s, const struct pt_event *ev)
 {
 	uint64_t ns = s->clock.ns;
 	struct ht_gap gap = {
-		.kind = HT_GAP_OVERFLOW, .offset = s->seg.offset + s->clock.flow, .ip = s->last_ip,
+		.kind = HT_GAP_OVERFLOW, .offset = s->seg.offset + ht_libipt_clock_overflow(s), .ip = s->last_ip,
 		.ns_from = ns, .why = "the trace unit's buffer overflowed and it dropped packets",
 	};
 
+	/* libipt took the branch, and the event, before it looked further. */
 	ht_libipt_block_end(s, HT_INSN_OTHER);
-	ht_libipt_branch_lost(s, 0);
+	ht_libipt_branch_to(s, s->event_ip);
 	if (ev->has_tsc && s->d->info->clock.valid)
 		gap.ns_to = ht_clock_tsc_to_ns(&s->d->info->clock, ev->tsc);
 	ht_libipt_gap(s, &gap);
