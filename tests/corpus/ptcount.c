@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ptcount ENGINE PT PAGES MAP: decodes a raw capture.  On stdout every address
+ * ptcount [-e] ENGINE PT PAGES MAP: decodes a raw capture.  On stdout every address
  * that ran and how often, by address; on stderr the figures, one `name value` a line.
+ * -e: instead of addresses every branch in order, taken or not, as `from->to`;
+ * ffffffffffffffff stands for where nothing is traced.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -97,17 +99,36 @@ print_table(void)
 		printf("%016" PRIx64 " %" PRIu64 "\n", table[i].addr, table[i].n);
 }
 
+static void
+print_edge(const struct ht_event *e)
+{
+	static int off; /* by a branch, which has been printed */
+
+	if (e->kind == HT_EV_BRANCH)
+		printf("%" PRIx64 "->%" PRIx64 "\n", e->a, e->b);
+	if (e->kind == HT_EV_BRANCH && e->flags & HT_BR_TRACE_OFF)
+		printf("%" PRIx64 "->ffffffffffffffff\n", e->b);
+	if (e->kind == HT_EV_DISABLE && !off)
+		printf("%" PRIx64 "->ffffffffffffffff\n", e->a);
+	off = e->kind == HT_EV_BRANCH && e->flags & HT_BR_TRACE_OFF;
+	if (e->kind == HT_EV_ENABLE)
+		printf("ffffffffffffffff->%" PRIx64 "\n", e->b);
+}
+
 static int
-decode(struct ht_decoder *d)
+decode(struct ht_decoder *d, int edges)
 {
 	static struct ht_event ev[HT_BATCH];
 	unsigned bad = 0;
 	int n;
 
 	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0)
-		for (int i = 0; i < n; i++)
-			if (ev[i].kind == HT_EV_BLOCK)
+		for (int i = 0; i < n; i++) {
+			if (edges)
+				print_edge(&ev[i]);
+			else if (ev[i].kind == HT_EV_BLOCK)
 				bad += !count_block(&ev[i], ht_decoder_view(d));
+		}
 	fprintf(stderr, "bad_blocks %u\n", bad);
 	return n;
 }
@@ -116,17 +137,19 @@ int
 main(int argc, char **argv)
 {
 	struct ht_container_config cc = { .size = sizeof(cc) };
-	struct ht_decoder_config dc = { .size = sizeof(dc), .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES };
+	struct ht_decoder_config dc = { .size = sizeof(dc), .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES | HT_DECODE_OTHER };
 	const struct ht_decoder_stats *st;
 	struct ht_container *c = NULL;
 	struct ht_session *s = NULL;
 	struct ht_decoder *d = NULL;
 	struct ht_diag diag = { 0 };
 	char line[1024];
-	int r = 2;
+	int r = 2, edges = argc > 1 && !strcmp(argv[1], "-e");
 
+	argc -= edges;
+	argv += edges;
 	if (argc != 5) {
-		fputs("usage: ptcount ENGINE PT PAGES MAP\n", stderr);
+		fputs("usage: ptcount [-e] ENGINE PT PAGES MAP\n", stderr);
 		return 2;
 	}
 	dc.engine = argv[1];
@@ -139,7 +162,7 @@ main(int argc, char **argv)
 		goto out;
 	}
 	grow();
-	r = decode(d) < 0;
+	r = decode(d, edges) < 0;
 	st = ht_decoder_stats(d);
 	fprintf(stderr, "instructions %" PRIu64 "\nunique %zu\nbranches %" PRIu64 "\ngaps %" PRIu64
 	        "\nbytes %" PRIu64 "\ndecoded %" PRIu64 "\nskipped %" PRIu64 "\n", st->instructions, used,

@@ -125,6 +125,28 @@ stand_at(struct ht_pt_engine *e, uint64_t ip)
 	return 0;
 }
 
+/*
+ * Is execution at `ip` no better known than where the gap began, since code is
+ * missing there for the same reason?  Then the gap goes on: one that ends and
+ * begins again at each target says no more.  Code that may be mapped soon has
+ * its chance.
+ */
+static int
+still_missing(struct ht_pt_engine *e, uint64_t ip)
+{
+	struct ht_view *view = e->d->view;
+	struct ht_mapping map;
+	const char *why;
+	uint8_t byte;
+
+	if (!e->gap_open || (e->gap.kind != HT_GAP_NO_CODE && e->gap.kind != HT_GAP_CODE_CHANGED))
+		return 0;
+	if (ht_view_read(view, ip, &byte, 1) > 0 || ht_view_why(view, ip, &why) != e->gap.kind ||
+	    strcmp(why, e->gap.why) != 0)
+		return 0;
+	return ht_view_next_change(view) == UINT64_MAX || ht_view_find(view, ip, &map) > 0;
+}
+
 /* Where the place was lost, tracing is off now. */
 static int
 stand_off(struct ht_pt_engine *e)
@@ -195,6 +217,8 @@ leave_psb(struct ht_pt_engine *e)
 	}
 	/* A PSB+ that comes as tracing is enabled has an address too; its TIP.PGE is still to come. */
 	if (e->place != HT_PLACE_LOST)
+		return 0;
+	if (e->psb_has_ip && still_missing(e, e->psb_ip))
 		return 0;
 	if (e->psb_has_ip && !(e->errata & HT_PT_BDM70 && ht_pt_enable_follows(e)))
 		return stand_at(e, e->psb_ip);
@@ -330,6 +354,11 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	if (e->place == HT_PLACE_LOST) {
 		if (e->after_ovf && e->errata & HT_PT_APL12 && ht_pt_off_behind(e))
 			return stand_off(e);
+		if (still_missing(e, ip)) {
+			tell_bound(e, ip);
+			e->fup_binds = 0;
+			return 0;
+		}
 		binds |= e->after_ovf;
 		rc = stand_at(e, ip);
 		if (rc < 0)
@@ -384,7 +413,7 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		if (e->after_ovf && !(e->errata & HT_PT_SKD010))
 			return 0; /* of a branch before the loss */
 		take_next_mode(e);
-		return stand_at(e, ip);
+		return still_missing(e, ip) ? 0 : stand_at(e, ip);
 	}
 	if (e->place == HT_PLACE_OFF) {
 		ht_pt_open_gap(e, HT_GAP_MISMATCH, 0, "a branch target while tracing is disabled");
