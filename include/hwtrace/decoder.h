@@ -69,5 +69,7 @@ const struct ht_diag *ht_decoder_diag(const struct ht_decoder *d);
 
 /* Engines that were built in, in order of preference; NULL past the end. */
 const char *ht_engine_name(uint32_t i);
+/* 1 when the engine was built in and decodes `source`, else 0. */
+int ht_engine_can(const char *name, enum ht_trace_source source);
 
 #endif

@@ -14,6 +14,15 @@ ht_engine_name(uint32_t i)
 	return NULL;
 }
 
+int
+ht_engine_can(const char *name, enum ht_trace_source source)
+{
+	for (uint32_t i = 0; ht_engines[i]; i++)
+		if (!strcmp(name, ht_engines[i]->name))
+			return ht_engines[i]->can(source);
+	return 0;
+}
+
 static const struct ht_engine *
 engine_find(const char *name, enum ht_trace_source source, struct ht_diag *diag)
 {

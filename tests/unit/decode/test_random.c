@@ -158,7 +158,7 @@ check(uint64_t seed, const struct rp_options *o, int reference)
 	fake_trace(fake, 1, 1, rp->trace + cut, 3);
 	fake_trace(fake, 1, 1, rp->trace + cut + 3, rp->trace_size - cut - 3);
 	s = fake_session(fake, NULL);
-	if (reference && ht_engine_name(1))
+	if (reference && ht_engine_can("libipt", HT_SOURCE_INTEL_PT))
 		check_events(rp, s, seed, "libipt", HT_BATCH, &edges);
 	check_events(rp, s, seed, "native", 64, &edges);
 	check_events(rp, s, seed, "native", HT_BATCH, &edges);
