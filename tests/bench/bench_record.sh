@@ -34,9 +34,22 @@ ratio() { # NAME COMMAND...
 	printf 'record.qemu.%s.bytes\t%s\n' "$_name" "$(stat -c %s "$tmp/t.data")"
 }
 
+# Bytes by kind of packet, and TNT bits per conditional branch and compressed return.
+packets() { # NAME COMMAND...
+	_name=$1
+	shift
+	_prog=$(command -v "$1")
+	shift
+	rm -rf "$tmp/raw"
+	"$BUILD/tests/tools/shmdump" "$tmp/raw" "$PWD/$BUILD/lib/hwtrace/hwtrace-qemu.so" "$qemu" "$_prog" "$@" >/dev/null 2>&1
+	"$BUILD/tests/tools/ptstat" "$tmp"/raw/*.pt | sed "s/^/record.qemu.$_name./"
+}
+
 LC_ALL=C
 export LC_ALL
 ratio gzip gzip -9 -k -c "$tmp/text"
+packets gzip gzip -9 -k -c "$tmp/text"
 ratio sort sort --parallel=1 "$tmp/text"
+packets sort sort --parallel=1 "$tmp/text"
 cat "$tmp/text" "$tmp/text" "$tmp/text" >"$tmp/text3"
 ratio sort_threads sort --parallel=2 -S 64M "$tmp/text3"
