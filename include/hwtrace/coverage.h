@@ -49,6 +49,20 @@ int ht_coverage_count_branch(struct ht_coverage *c, int module, uint64_t addr, u
                              uint64_t not_taken);
 int ht_coverage_count_gap(struct ht_coverage *c, int module, uint64_t vaddr);
 
+/*
+ * Blocks of one module as they ran, whatever source they stand for: sorted by
+ * start, then end; they may overlap.  `*out` is to be freed by the caller.
+ * Returns 0, -HT_ENOMEM or -HT_EINVAL.
+ */
+struct ht_cov_run {
+	uint64_t start, end; /* vaddr, [start, end) */
+	uint64_t count;
+	uint32_t insns;
+};
+int ht_coverage_runs(const struct ht_coverage *c, uint32_t module, struct ht_cov_run **out, size_t *n);
+/* The handle behind the module of this number; borrowed. */
+struct ht_module *ht_coverage_handle(const struct ht_coverage *c, uint32_t module);
+
 /* -- report --------------------------------------------------------------- */
 
 /*
@@ -106,6 +120,7 @@ struct ht_cov_function {
 	const char *linkage;  /* mangled name, NULL when there is none or it is the same */
 	const char *shown;    /* with its scope and parameters, where there is a mangled name; else `name` */
 	uint32_t    file, line; /* HT_COV_NONE and 0 when not known */
+	uint32_t    end_line; /* the last line of `file` with code of its own; 0 when there is none */
 	uint32_t    module;   /* the first that has it */
 	uint64_t    addr;     /* vaddr of its first copy there */
 	uint64_t    count;    /* entries, inlined copies included; at least 1 when it ran.  Of an

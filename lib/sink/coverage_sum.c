@@ -163,6 +163,13 @@ reduce_copies(struct cov_builder *b)
 	b->recs.n = out;
 }
 
+static void
+note_end(struct ht_cov_function *f, const struct cov_line_rec *r)
+{
+	if (f->file == r->file && f->end_line < r->line && r->line >= f->line)
+		f->end_line = r->line;
+}
+
 static int
 build_lines(struct cov_builder *b)
 {
@@ -186,6 +193,7 @@ build_lines(struct cov_builder *b)
 				own_lost |= r[k].lost;
 			}
 			cov_tally_add(&b->functions.at[r[j].function].tally.lines, cov_state(own, own_lost));
+			note_end(&b->functions.at[r[j].function], &r[j]);
 			count += own;
 			lost |= own_lost;
 			j = k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The coverage command in parts: counting, and one file a format of the report. */
+/* The coverage commands in parts: counting, and one file a format of the report. */
 #ifndef COVERAGE_COVER_H
 #define COVERAGE_COVER_H
 
@@ -10,23 +10,61 @@
 #include "input.h"
 #include "loss.h"
 
-struct cover_opts {
-	struct input_opts input;
-	struct opt_list modules, include, exclude;
-	int all_modules, all_functions;
-	const char *output, *lcov, *json, *trace, *backend;
-	int files, functions, uncovered, source;
-	int no_inherit, fail_on_loss;
-};
-
 /* What a report is made from. */
 struct cover {
-	struct ht_coverage *counts;
+	struct ht_coverage *counts; /* NULL when the report was read from reports */
 	struct input       *inputs; /* stay open until the report was written */
 	size_t              n_inputs;
 	struct loss         loss;
 	int                 software; /* one of the captures is by the software trace unit */
 };
+
+/*
+ * The formats: one row each.  X(name, option, help); cover_write_NAME() writes
+ * it to a file, or with "-" to standard output, in place of the report.
+ */
+#define COVER_FORMATS(X)                                                                               \
+	X(lcov, "lcov", "write an lcov tracefile too, for genhtml and CI systems")                     \
+	X(lcov2, "lcov2", "the same with the function records of lcov 2")                              \
+	X(json, "json", "write all that is known as JSON too")                                         \
+	X(gcovr, "gcovr-json", "write JSON that gcovr reads and merges")                               \
+	X(cobertura, "cobertura", "write Cobertura XML, for CI systems and diff-cover")                \
+	X(sqlite, "sqlite", "write a database of modules, files, functions, lines and branches")       \
+	X(drcov, "drcov", "write the blocks that ran as drcov, version 2")                             \
+	X(drcov3, "drcov3", "write the blocks that ran as drcov, version 3")                           \
+	X(blocks, "blocks", "write the blocks that ran as lines of module+offset")                     \
+	X(ezcov, "ezcov", "write the blocks of the one module that is covered as EZCOV")
+
+#define COVER_WRITER(name, option, help) \
+	int cover_write_##name(const char *path, const struct cover *c, const struct ht_cov_report *r);
+COVER_FORMATS(COVER_WRITER)
+#undef COVER_WRITER
+
+enum {
+#define COVER_INDEX(name, option, help) COVER_##name,
+	COVER_FORMATS(COVER_INDEX)
+#undef COVER_INDEX
+	COVER_FORMAT_COUNT
+};
+
+/* What is written, and where: options that every command with a report has. */
+struct report_opts {
+	const char *output, *formats[COVER_FORMAT_COUNT];
+	int files, functions, uncovered, source;
+};
+
+#define REPORT_OPTS(type, member)                                                                        \
+	{ 'o', "output", "FILE", OPT_STRING, offsetof(type, member.output),                              \
+	  "write the report here instead of to standard output" },                                       \
+	{ 0, "files", NULL, OPT_FLAG, offsetof(type, member.files), "table of files only" },             \
+	{ 0, "functions", NULL, OPT_FLAG, offsetof(type, member.functions), "table of functions only" }, \
+	{ 0, "uncovered", NULL, OPT_FLAG, offsetof(type, member.uncovered),                              \
+	  "list what did not run: line ranges, branches that went one way" },                            \
+	{ 0, "source", NULL, OPT_FLAG, offsetof(type, member.source),                                    \
+	  "the source with counts beside it; ##### did not run" }
+
+/* report.c: all that the options ask for; EXIT_OK or EXIT_ERROR. */
+int cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r);
 
 /* count.c: decode every stream of in->container into c->counts; EXIT_OK or EXIT_ERROR. */
 int cover_count(struct cover *c, struct input *in);
@@ -43,8 +81,14 @@ void cover_print_functions(FILE *f, const struct ht_cov_report *r);
 void cover_print_uncovered(FILE *f, const struct ht_cov_report *r);
 void cover_print_source(FILE *f, const struct ht_cov_report *r);
 
-/* lcov.c, json.c: EXIT_OK or EXIT_ERROR. */
-int cover_write_lcov(const char *path, const struct ht_cov_report *r);
-int cover_write_json(const char *path, const struct cover *c, const struct ht_cov_report *r);
+/* sqlite.c: the same as --sqlite, but the runs that are there stay. */
+int cover_append_sqlite(const char *path, const struct cover *c, const struct ht_cov_report *r);
+
+/* "hit", "not hit", "unknown". */
+const char *cover_state(unsigned state);
+
+/* out.c: a file to write, "-" = standard output.  NULL and EXIT_ERROR say on stderr what is wrong. */
+FILE *cover_open(const char *path);
+int cover_close(FILE *f, const char *path);
 
 #endif

@@ -10,17 +10,23 @@
 
 #include "cover.h"
 
+struct cover_opts {
+	struct input_opts input;
+	struct report_opts report;
+	struct opt_list modules, include, exclude;
+	int all_modules, all_functions;
+	const char *append, *trace, *backend;
+	int no_inherit, fail_on_loss;
+};
+
 #define AT(field) offsetof(struct cover_opts, field)
+#define FORMAT_ROW(name, option, help) { 0, option, "FILE", OPT_STRING, AT(report.formats[COVER_##name]), help },
 
 static const struct opt opts[] = {
 	INPUT_OPTS(struct cover_opts, input),
-	{ 'o', "output", "FILE", OPT_STRING, AT(output), "write the report here instead of to standard output" },
-	{ 0, "files", NULL, OPT_FLAG, AT(files), "table of files only" },
-	{ 0, "functions", NULL, OPT_FLAG, AT(functions), "table of functions only" },
-	{ 0, "uncovered", NULL, OPT_FLAG, AT(uncovered), "list what did not run: line ranges, branches that went one way" },
-	{ 0, "source", NULL, OPT_FLAG, AT(source), "the source with counts beside it; ##### did not run" },
-	{ 0, "lcov", "FILE", OPT_STRING, AT(lcov), "write an lcov tracefile too, for genhtml and CI systems" },
-	{ 0, "json", "FILE", OPT_STRING, AT(json), "write all that is known as JSON too" },
+	REPORT_OPTS(struct cover_opts, report),
+	COVER_FORMATS(FORMAT_ROW)
+	{ 0, "append", "DB", OPT_STRING, AT(append), "add this run to a database as --sqlite writes it" },
 	{ 0, "module", "GLOB", OPT_LIST, AT(modules), "cover the modules whose path or base name matches" },
 	{ 0, "all-modules", NULL, OPT_FLAG, AT(all_modules), "cover the system's libraries too" },
 	{ 0, "all-functions", NULL, OPT_FLAG, AT(all_functions), "functions without lines too, where others have them" },
@@ -120,47 +126,6 @@ cover_fini(struct cover *c)
 
 /* -- report --------------------------------------------------------------- */
 
-static void
-print_report(FILE *f, const struct cover_opts *o, const struct cover *c, const struct ht_cov_report *r)
-{
-	int chosen = o->files || o->functions || o->uncovered || o->source;
-
-	if (!o->uncovered)
-		cover_print_summary(f, c, r);
-	if (o->source)
-		cover_print_source(f, r);
-	if (o->files || !chosen)
-		cover_print_files(f, r);
-	if (o->functions || !chosen)
-		cover_print_functions(f, r);
-	if (o->uncovered)
-		cover_print_uncovered(f, r);
-}
-
-static int
-write_report(const struct cover_opts *o, const struct cover *c, const struct ht_cov_report *r)
-{
-	FILE *f = o->output ? fopen(o->output, "w") : stdout;
-	int status = EXIT_OK, bad;
-
-	if (!f)
-		return tool_error("%s: cannot be written: %s", o->output, strerror(errno));
-	if ((!o->lcov || strcmp(o->lcov, "-")) && (!o->json || strcmp(o->json, "-")))
-		print_report(f, o, c, r);
-	bad = fflush(f) != 0 || ferror(f);
-	if (o->output)
-		bad |= fclose(f) != 0;
-	/* Whoever reads the report through `head` has seen enough. */
-	if (bad && errno != EPIPE)
-		status = tool_error("%s: cannot be written: %s", o->output ? o->output : "standard output",
-		                    strerror(errno));
-	if (o->lcov && cover_write_lcov(o->lcov, r) != EXIT_OK)
-		status = EXIT_ERROR;
-	if (o->json && cover_write_json(o->json, c, r) != EXIT_OK)
-		status = EXIT_ERROR;
-	return status;
-}
-
 /* What a table cannot show goes to stderr.  A report about nothing at all is a failure. */
 static int
 tell(const struct ht_cov_report *r)
@@ -203,7 +168,9 @@ report(const struct cover_opts *o, struct cover *c)
 	if (ht_cov_report_new(c->counts, &config, &r, &diag) < 0)
 		return tool_fail(&diag);
 	status = tell(r);
-	written = write_report(o, c, r);
+	written = cover_write_report(&o->report, c, r);
+	if (o->append && cover_append_sqlite(o->append, c, r) != EXIT_OK)
+		written = EXIT_ERROR;
 	if (status == EXIT_OK)
 		status = written;
 	ht_cov_report_free(r);

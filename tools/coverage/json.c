@@ -4,9 +4,6 @@
  * included.  Objects and lists keep the order of the report, so that equal
  * coverage gives equal bytes.
  */
-#include <errno.h>
-#include <string.h>
-
 #include <json-c/json.h>
 
 #include "cover.h"
@@ -39,14 +36,6 @@ put_address(json_object *o, const char *key, uint64_t v)
 
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
 	put_text(o, key, text);
-}
-
-static const char *
-state_name(unsigned state)
-{
-	static const char *const names[] = { "not hit", "hit", "unknown" };
-
-	return names[state];
 }
 
 static json_object *
@@ -107,7 +96,7 @@ branch(const struct ht_cov_report *r, const struct ht_cov_branch *b)
 	put_address(o, "address", b->addr);
 	put_number(o, "module", b->module);
 	put_text(o, "function", r->functions[b->function].name);
-	put_text(o, "state", state_name(b->state));
+	put_text(o, "state", cover_state(b->state));
 	put_number(o, "taken", b->taken);
 	put_number(o, "not_taken", b->not_taken);
 	if (b->lost)
@@ -126,7 +115,7 @@ lines(const struct ht_cov_report *r, const struct ht_cov_file *file)
 
 		put_number(o, "line", l->line);
 		put_number(o, "count", l->count);
-		put_text(o, "state", state_name(l->state));
+		put_text(o, "state", cover_state(l->state));
 		if (l->n_branches) {
 			branches = json_object_new_array();
 			for (uint32_t k = 0; k < l->n_branches; k++)
@@ -173,7 +162,7 @@ functions(const struct ht_cov_report *r)
 		}
 		put_number(o, "module", fn->module);
 		put_address(o, "address", fn->addr);
-		put_text(o, "state", state_name(fn->state));
+		put_text(o, "state", cover_state(fn->state));
 		put_number(o, "entries", fn->count);
 		put_number(o, "copies", fn->copies);
 		put_number(o, "inlined", fn->inlined);
@@ -187,13 +176,12 @@ int
 cover_write_json(const char *path, const struct cover *c, const struct ht_cov_report *r)
 {
 	json_object *o = json_object_new_object(), *captures = json_object_new_array();
-	FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
-	int bad;
+	FILE *f = cover_open(path);
 
 	if (!f) {
 		json_object_put(o);
 		json_object_put(captures);
-		return tool_error("%s: cannot be written: %s", path, strerror(errno));
+		return EXIT_ERROR;
 	}
 	put_text(o, "format", "hwtrace-coverage");
 	put_number(o, "version", VERSION);
@@ -211,8 +199,5 @@ cover_write_json(const char *path, const struct cover *c, const struct ht_cov_re
 	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE), f);
 	fputc('\n', f);
 	json_object_put(o);
-	bad = fflush(f) != 0 || ferror(f);
-	if (f != stdout)
-		bad |= fclose(f) != 0;
-	return bad ? tool_error("%s: cannot be written: %s", path, strerror(errno)) : EXIT_OK;
+	return cover_close(f, path);
 }

@@ -13,6 +13,14 @@ cover_label(const struct cover *c)
 }
 
 const char *
+cover_state(unsigned state)
+{
+	static const char *const names[] = { "not hit", "hit", "unknown" };
+
+	return names[state];
+}
+
+const char *
 cover_path(const char *path)
 {
 	static char cwd[4096];

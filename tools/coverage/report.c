@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A report to all the places that it was asked for. */
+#include <string.h>
+
+#include "cover.h"
+
+static int (*const writers[])(const char *, const struct cover *, const struct ht_cov_report *) = {
+#define ROW(name, option, help) cover_write_##name,
+	COVER_FORMATS(ROW)
+#undef ROW
+};
+
+/* The tables make room for a format that was asked for on standard output. */
+static int
+stdout_is_taken(const struct report_opts *o)
+{
+	for (int i = 0; i < COVER_FORMAT_COUNT; i++)
+		if (o->formats[i] && !strcmp(o->formats[i], "-"))
+			return 1;
+	return 0;
+}
+
+static void
+print_report(FILE *f, const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
+{
+	int chosen = o->files || o->functions || o->uncovered || o->source;
+
+	if (!o->uncovered)
+		cover_print_summary(f, c, r);
+	if (o->source)
+		cover_print_source(f, r);
+	if (o->files || !chosen)
+		cover_print_files(f, r);
+	if (o->functions || !chosen)
+		cover_print_functions(f, r);
+	if (o->uncovered)
+		cover_print_uncovered(f, r);
+}
+
+int
+cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
+{
+	const char *path = o->output ? o->output : "-";
+	int status = EXIT_OK;
+	FILE *f;
+
+	if (o->output || !stdout_is_taken(o)) {
+		f = cover_open(path);
+		if (!f)
+			return EXIT_ERROR;
+		print_report(f, o, c, r);
+		status = cover_close(f, path);
+	}
+	for (int i = 0; i < COVER_FORMAT_COUNT; i++)
+		if (o->formats[i] && writers[i](o->formats[i], c, r) != EXIT_OK)
+			status = EXIT_ERROR;
+	return status;
+}
