@@ -211,4 +211,18 @@ const struct ht_diag *ht_container_diag(const struct ht_container *c);
 unsigned ht_container_build_id(const struct ht_container *c, const char *path,
                                uint8_t id[HT_BUILD_ID_MAX]);
 
+/* A file that came with the capture: bytes in memory, or (data NULL) a copy at `path`. Life: container. */
+struct ht_carried {
+	const char    *path; /* where it is, for people and for opening */
+	const uint8_t *data;
+	size_t         size;
+};
+
+/*
+ * What the capture brings along for the file recorded as `path` with build-id
+ * `id` (size 0 = not known).  Returns 1 with *out, 0 when it has none.
+ */
+int ht_container_file(const struct ht_container *c, const char *path, const uint8_t *id,
+                      unsigned id_size, struct ht_carried *out);
+
 #endif

@@ -2,6 +2,7 @@
 /* Open a capture: map or read the file, choose the reader by its first bytes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 
 static const struct ht_reader *const readers[] = {
 	&ht_reader_perfdata,
+	&ht_reader_bundle,
 };
 
 #define N_READERS (sizeof(readers) / sizeof(readers[0]))
@@ -37,7 +39,8 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 		    "is a program or library, not a capture; name the file that was recorded");
 	return ht_fail(
 	    diag, HT_EFORMAT, path, 0, "magic",
-	    "is no capture that hwtrace knows; it reads perf.data and raw Intel PT with a map");
+	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles and raw "
+	    "Intel PT with a map");
 }
 
 /* All of a pipe, as it is: what it holds is needed in more than one order. */
@@ -93,8 +96,8 @@ load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
 		               strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return ht_fail(diag, HT_EUNSUPPORTED, c->path, HT_NO_OFFSET, "",
-		               "is a directory; captures of perf record --threads are not read, "
-		               "record into one file");
+		               "is a folder without a capture that hwtrace knows: no trace.json "
+		               "(LLDB), no data (perf)");
 	if (!S_ISREG(st.st_mode))
 		return read_pipe(c, fd, diag);
 	if (st.st_size == 0)
@@ -112,9 +115,33 @@ load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
 	return 0;
 }
 
+/* A folder stands for the file in it that describes the rest. */
+static int
+open_in_folder(struct ht_container *c, const char *path)
+{
+	static const char *const names[] = { "trace.json", "data" }; /* LLDB's, perf's */
+	char *full;
+	int fd;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (asprintf(&full, "%s/%s", path, names[i]) < 0)
+			return -1;
+		fd = open(full, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		if (fd >= 0) {
+			free(c->path);
+			c->info.path = c->path = full;
+			return fd;
+		}
+		free(full);
+	}
+	return -1;
+}
+
 static int
 load(struct ht_container *c, const char *path, struct ht_diag *diag)
 {
+	struct stat st;
+
 	int fd, err;
 
 	if (!strcmp(path, "-"))
@@ -124,6 +151,14 @@ load(struct ht_container *c, const char *path, struct ht_diag *diag)
 		err = errno;
 		return ht_fail(diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, path,
 		               HT_NO_OFFSET, "", "cannot open: %s", strerror(err));
+	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		int inside = open_in_folder(c, path);
+
+		if (inside >= 0) {
+			close(fd);
+			fd = inside;
+		}
 	}
 	err = load_fd(c, fd, diag);
 	close(fd);
@@ -253,4 +288,11 @@ unsigned
 ht_container_build_id(const struct ht_container *c, const char *path, uint8_t id[HT_BUILD_ID_MAX])
 {
 	return c->reader->build_id ? c->reader->build_id(c, path, id) : 0;
+}
+
+int
+ht_container_file(const struct ht_container *c, const char *path, const uint8_t *id,
+                  unsigned id_size, struct ht_carried *out)
+{
+	return c->reader->file ? c->reader->file(c, path, id, id_size, out) : 0;
 }

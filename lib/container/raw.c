@@ -8,23 +8,17 @@
  * and by an ELF file that lies at a base address.  The map becomes MMAP records
  * of process 0, there from the start.
  */
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/vec.h"
 #include "container/reader.h"
-
-#define ELF_HEAD_MAX (1u << 20) /* header and program headers of an ELF file lie in this */
-
-#define PIPE_MAX (64u << 20) /* of a map that comes through a pipe */
+#include "container/small.h"
 
 struct raw_map {
 	uint64_t addr, len, pgoff, line_offset;
@@ -37,50 +31,6 @@ struct raw {
 	char  *pages, *elf; /* names, owned */
 	struct ht_chunk chunk;
 };
-
-/* A whole small file; the caller frees. NULL after ht_fail. */
-static uint8_t *
-read_small(const char *path, size_t max, size_t *size, int *err, struct ht_diag *diag)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-	uint8_t *buf;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		int e = errno;
-
-		if (fd >= 0)
-			close(fd);
-		*err = ht_fail(diag, e == EACCES ? HT_EPERM : HT_EIO, path, HT_NO_OFFSET, "",
-		               "cannot open: %s", strerror(e));
-		return NULL;
-	}
-	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < max)
-		max = (size_t)st.st_size;
-	else if (max > PIPE_MAX)
-		max = PIPE_MAX;
-	buf = malloc(max + 1);
-	*size = 0;
-	while (buf && *size < max && (n = read(fd, buf + *size, max - *size)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			*err = ht_fail(diag, HT_EIO, path, *size, "", "cannot read: %s",
-			               strerror(errno));
-			free(buf);
-			close(fd);
-			return NULL;
-		}
-		*size += (size_t)n;
-	}
-	close(fd);
-	if (!buf)
-		*err = ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
-	else
-		buf[*size] = 0;
-	return buf;
-}
 
 static int
 add_map(struct raw *r, uint64_t addr, uint64_t len, uint64_t pgoff, const char *path,
@@ -170,7 +120,7 @@ read_map(struct raw *r, const char *path, struct ht_diag *diag)
 	if (stat(r->pages, &st) < 0)
 		return ht_fail(diag, errno == EACCES ? HT_EPERM : HT_EIO, r->pages, HT_NO_OFFSET,
 		               "", "cannot open: %s", strerror(errno));
-	text = (char *)read_small(path, SIZE_MAX / 2, &size, &err, diag);
+	text = (char *)ht_read_small(path, SIZE_MAX / 2, &size, &err, diag);
 	if (!text)
 		return err;
 	if (strlen(text) != size)
@@ -187,51 +137,19 @@ read_map(struct raw *r, const char *path, struct ht_diag *diag)
 
 /* -- the ELF file ------------------------------------------------------------------------ */
 
+struct elf_arg {
+	struct raw *raw;
+	struct ht_diag *diag;
+};
+
 static int
-read_phdr(struct raw *r, const char *path, const Elf64_Phdr *p, uint64_t at, uint64_t slide,
-          struct ht_diag *diag)
+add_segment(void *arg, uint64_t addr, uint64_t len, uint64_t pgoff, uint64_t at)
 {
-	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !p->p_filesz)
-		return 0;
-	if (p->p_filesz > UINT64_MAX - (p->p_vaddr + slide))
-		return ht_fail(diag, HT_EFORMAT, path, at, "p_filesz",
-		               "is too large for its address");
-	if (add_map(r, p->p_vaddr + slide, p->p_filesz, p->p_offset, r->elf, at) < 0)
-		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
+	struct elf_arg *x = arg;
+
+	if (add_map(x->raw, addr, len, pgoff, x->raw->elf, at) < 0)
+		return ht_fail(x->diag, HT_ENOMEM, x->raw->elf, HT_NO_OFFSET, "", "out of memory");
 	return 0;
-}
-
-/* Executable segments at base + (vaddr - the lowest vaddr's page). */
-static int
-read_segments(struct raw *r, const uint8_t *data, size_t size, uint64_t base, struct ht_diag *diag)
-{
-	struct ht_cursor k = ht_cursor_make(data, size);
-	const uint8_t *head = ht_cursor_take(&k, sizeof(Elf64_Ehdr)), *table;
-	uint64_t low = UINT64_MAX;
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
-	int err = 0;
-
-	if (!head || memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] != ELFCLASS64 ||
-	    head[EI_DATA] != ELFDATA2LSB)
-		return ht_fail(diag, HT_EFORMAT, r->elf, 0, "e_ident",
-		               "is no 64-bit little-endian ELF file");
-	memcpy(&e, head, sizeof(e));
-	ht_cursor_seek(&k, e.e_phoff);
-	table = ht_cursor_take(&k, (size_t)e.e_phnum * sizeof(p));
-	if (!table || e.e_phentsize != sizeof(p))
-		return ht_fail(diag, HT_EFORMAT, r->elf, offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
-		               "the program headers lie outside of the file");
-	for (unsigned i = 0; i < e.e_phnum; i++) {
-		memcpy(&p, table + i * sizeof(p), sizeof(p));
-		if (p.p_type == PT_LOAD && p.p_vaddr < low)
-			low = p.p_vaddr & ~0xfffull;
-	}
-	for (unsigned i = 0; i < e.e_phnum && !err; i++) {
-		memcpy(&p, table + i * sizeof(p), sizeof(p));
-		err = read_phdr(r, r->elf, &p, e.e_phoff + i * sizeof(p), base - low, diag);
-	}
-	return err;
 }
 
 /* "FILE@BASE"; the last '@' counts. */
@@ -240,9 +158,7 @@ read_elf(struct raw *r, const char *spec, struct ht_diag *diag)
 {
 	const char *at = strrchr(spec, '@'), *p = at ? at + 1 : "";
 	uint64_t base;
-	uint8_t *data;
-	size_t size;
-	int err = 0;
+	struct elf_arg arg = { r, diag };
 
 	if (!at || at == spec || take_number(&p, &base) < 0 || *p)
 		return ht_fail(
@@ -251,12 +167,7 @@ read_elf(struct raw *r, const char *spec, struct ht_diag *diag)
 	r->elf = strndup(spec, (size_t)(at - spec));
 	if (!r->elf)
 		return ht_fail(diag, HT_ENOMEM, spec, HT_NO_OFFSET, "", "out of memory");
-	data = read_small(r->elf, ELF_HEAD_MAX, &size, &err, diag);
-	if (!data)
-		return err;
-	err = read_segments(r, data, size, base, diag);
-	free(data);
-	return err;
+	return ht_elf_segments(r->elf, base, add_segment, &arg, diag);
 }
 
 /* -- reader --------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ struct ht_reader {
 	void (*rewind)(struct ht_container *c);
 	unsigned (*build_id)(const struct ht_container *c, const char *path,
 	                     uint8_t id[HT_BUILD_ID_MAX]);
+	/* As ht_container_file(); NULL = it carries none. */
+	int (*file)(const struct ht_container *c, const char *path, const uint8_t *id,
+	            unsigned id_size, struct ht_carried *out);
 };
 
 struct ht_container {
@@ -45,6 +48,7 @@ int ht_container_open_memory(const void *data, size_t size,
                              struct ht_diag *diag);
 
 extern const struct ht_reader ht_reader_perfdata;
+extern const struct ht_reader ht_reader_bundle;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */
 
 #endif

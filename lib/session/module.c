@@ -224,6 +224,21 @@ module_find_vdso(struct ht_module *m)
 	}
 }
 
+/* The capture may have brought the file along; 1 when it was taken. */
+static int
+module_carried(struct ht_module *m)
+{
+	struct ht_carried carried;
+	struct ht_file f;
+	int r;
+
+	if (!ht_container_file(m->session->container, m->path, m->recorded, m->recorded_size, &carried))
+		return 0;
+	r = carried.data ? ht_file_image(&f, carried.path, carried.data, carried.size)
+	                 : ht_file_open(&f, carried.path);
+	return r == 0 && module_take(m, &f);
+}
+
 static void
 module_find(struct ht_module *m)
 {
@@ -238,6 +253,8 @@ module_find(struct ht_module *m)
 		if (r == 0 && module_take(m, &f))
 			return;
 	}
+	if (module_carried(m))
+		return;
 	r = ht_file_open(&f, m->path);
 	if (r == 0 && module_take(m, &f))
 		return;

@@ -94,6 +94,19 @@ input_open_container(struct input *in, const struct input_opts *o, const char *o
 	return EXIT_OK;
 }
 
+/* Sideband that could not be read: the first of it stands for all. */
+static void
+warn_damaged(const struct ht_session *s)
+{
+	uint64_t damaged;
+	const struct ht_diag *first = ht_session_diag(s, &damaged, NULL);
+	char line[1024];
+
+	if (damaged)
+		tool_warn("%s%s", ht_diag_line(first, line, sizeof(line)),
+		          damaged > 1 ? " (and more like it)" : "");
+}
+
 int
 input_open(struct input *in, const struct input_opts *o, const char *operand)
 {
@@ -109,6 +122,7 @@ input_open(struct input *in, const struct input_opts *o, const char *operand)
 		return status;
 	if (ht_session_open(in->container, &config, &in->session, &diag) < 0)
 		return tool_fail(&diag);
+	warn_damaged(in->session);
 	return EXIT_OK;
 }
 
