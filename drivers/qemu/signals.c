@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <elf.h>
-#include <link.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "qemu/guest.h"
+#include "qemu/hook.h"
 #include "qemu/sideband.h"
 #include "qemu/signals.h"
 
@@ -73,8 +70,6 @@ ht_signal_entered(struct ht_thread *t)
 
 /* -- death ---------------------------------------------------------------------- */
 
-static int (*real_kill)(pid_t pid, int sig);
-
 /* Stands in for kill(2) in QEMU, which ends a program that a signal kills by kill(getpid(), sig). */
 static int
 hooked_kill(pid_t pid, int sig)
@@ -90,58 +85,13 @@ hooked_kill(pid_t pid, int sig)
 		if (!ht_thread_enabled(t))
 			ht_trace_end(t, 1);
 	}
-	return real_kill(pid, sig);
-}
-
-static void
-patch(void **where)
-{
-	uintptr_t page = (uintptr_t)where & ~(uintptr_t)4095;
-
-	if (mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) < 0)
-		return;
-	real_kill = kill;
-	*where = (void *)hooked_kill;
-}
-
-static void
-scan_relocs(const struct link_map *m, const Elf64_Rela *rela, size_t size, const Elf64_Sym *sym,
-            const char *str)
-{
-	for (size_t i = 0; rela && i < size / sizeof(*rela); i++) {
-		unsigned type = (unsigned)ELF64_R_TYPE(rela[i].r_info);
-
-		if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
-		    !strcmp(str + sym[ELF64_R_SYM(rela[i].r_info)].st_name, "kill"))
-			patch((void **)(m->l_addr + rela[i].r_offset));
-	}
+	return kill(pid, sig); /* our own table still has the real one */
 }
 
 void
 ht_signal_init(void)
 {
-	const struct link_map *m = _r_debug.r_map; /* QEMU itself comes first */
-	const Elf64_Rela *plt = NULL, *rela = NULL;
-	const Elf64_Sym *sym = NULL;
-	const char *str = NULL;
-	size_t plt_size = 0, rela_size = 0;
-
-	for (const Elf64_Dyn *d = m ? m->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
-		switch (d->d_tag) {
-		case DT_JMPREL: plt = (const Elf64_Rela *)d->d_un.d_ptr; break;
-		case DT_PLTRELSZ: plt_size = d->d_un.d_val; break;
-		case DT_RELA: rela = (const Elf64_Rela *)d->d_un.d_ptr; break;
-		case DT_RELASZ: rela_size = d->d_un.d_val; break;
-		case DT_SYMTAB: sym = (const Elf64_Sym *)d->d_un.d_ptr; break;
-		case DT_STRTAB: str = (const char *)d->d_un.d_ptr; break;
-		default: break;
-		}
-	}
-	if (sym && str) {
-		scan_relocs(m, plt, plt_size, sym, str);
-		scan_relocs(m, rela, rela_size, sym, str);
-	}
-	if (!real_kill)
+	if (!ht_hook("kill", (void *)(uintptr_t)hooked_kill))
 		ht_sideband_note("the end of a program that a signal kills is exact to the block only");
 	if (!ht_guest_has_regs())
 		ht_sideband_note("signal-exact tracing is not to be had: this qemu-x86_64 shows no registers");
