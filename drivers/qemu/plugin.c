@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #include "qemu/block.h"
+#include "qemu/death.h"
 #include "qemu/exec.h"
 #include "qemu/filter.h"
 #include "qemu/maps.h"
 #include "qemu/qemu_api.h"
 #include "qemu/sideband.h"
-#include "qemu/signals.h"
+#include "qemu/slot.h"
 #include "qemu/syscalls.h"
 #include "qemu/trace.h"
 
@@ -38,11 +39,11 @@ before_fork(void)
 static void
 after_fork(void)
 {
-	int traced = ht_thread_traced(ht_thread_self());
+	int traced = ht_unit_traced(ht_unit_self);
 
 	ht_block_after_fork();
 	ht_maps_after_fork();
-	ht_trace_after_fork(fork_pid, fork_tid, !traced || !(ht_shm->flags & HT_SHM_F_INHERIT));
+	ht_unit_after_fork(fork_pid, fork_tid, !traced || !(ht_shm->flags & HT_SHM_F_INHERIT));
 }
 
 static void
@@ -80,14 +81,14 @@ static void
 on_thread_made(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id;
-	ht_trace_note_parent(vcpu, (int)syscall(SYS_gettid));
+	ht_unit_note_parent(vcpu, (int)syscall(SYS_gettid));
 }
 
 static void
 on_thread_exit(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id, (void)vcpu;
-	ht_trace_end(ht_thread_self(), 0);
+	ht_trace_end(ht_unit_self, 0);
 }
 
 static const char *
@@ -117,7 +118,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const struct ht_qemu_info *info, int ar
 	ht_slot_close_stale();
 	ht_filter_init(ht_shm->filter);
 	ht_exec_init();
-	ht_signal_init();
+	ht_death_init();
 	pthread_atfork(before_fork, NULL, after_fork);
 	qemu_plugin_register_vcpu_init_cb(id, on_thread_made);
 	qemu_plugin_register_vcpu_exit_cb(id, on_thread_exit);

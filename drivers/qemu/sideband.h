@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared memory, seen from the traced process: sideband records and slots. */
+/* The shared memory, seen from the traced process: sideband records, and who to wake. */
 #ifndef QEMU_SIDEBAND_H
 #define QEMU_SIDEBAND_H
 
@@ -13,7 +13,6 @@ extern struct ht_shm_header *ht_shm;
 
 /* Map the file; -1 when it is not what it should be. */
 int ht_sideband_open(const char *path);
-const char *ht_sideband_path(void);
 
 /* Write a record; size, tsc, pid and tid are filled in. */
 void ht_sideband_write(struct ht_sb_record *record, const void *text, uint32_t text_size);
@@ -31,12 +30,6 @@ void ht_sideband_fork(int parent_pid, int parent_tid);
 void ht_sideband_exit(int whole_process);
 void ht_sideband_exec(const char *comm, const char *path);
 
-/* Claim a slot for the calling thread and map it, its ring twice; NULL when there is none. */
-struct ht_shm_slot *ht_slot_claim(uint8_t **ring);
-void ht_slot_unmap_ring(uint8_t *ring);
-/* Close slots of threads of this process that an exec has ended. */
-void ht_slot_close_stale(void);
-void ht_slot_close(struct ht_shm_slot *slot);
 void ht_doorbell_ring(void);
 /* Is the recorder still there? */
 int ht_recorder_alive(void);

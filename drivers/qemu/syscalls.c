@@ -33,9 +33,9 @@ see_handler(uint64_t action)
 
 /* The end of a process.  QEMU would stop tracing the other threads some time before it ends them. */
 static void
-leave_process(struct ht_thread *t, int status)
+leave_process(struct ht_unit *u, int status)
 {
-	ht_trace_end(t, 1);
+	ht_trace_end(u, 1);
 	syscall(SYS_exit_group, status);
 }
 
@@ -54,25 +54,25 @@ void
 ht_syscall_enter(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, uint64_t a1, uint64_t a2, uint64_t a3,
                  uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	struct ht_thread *t = ht_thread_self();
+	struct ht_unit *u = ht_unit_self;
 
 	(void)id, (void)vcpu, (void)a6, (void)a7, (void)a8;
-	if (!ht_thread_traced(t))
+	if (!ht_unit_traced(u))
 		return;
-	ht_trace_far(t);
-	t->args[0] = a1;
-	t->args[1] = a2;
-	t->args[2] = a3;
+	ht_trace_far(u);
+	u->args[0] = a1;
+	u->args[1] = a2;
+	u->args[2] = a3;
 	switch (nr) {
 	case SYS_rt_sigaction: see_handler(a2); break;
 	case SYS_munmap: ht_maps_forget(a1, a1 + page_up(a2)); break;
 	case SYS_mremap: ht_maps_forget(a1, a1 + page_up(a2)); break;
 	case SYS_execve: ht_exec_follow(AT_FDCWD, a1, a2, a3, 0); break;
 	case SYS_execveat: ht_exec_follow((int)a1, a2, a3, a4, (int)a5); break;
-	case SYS_exit_group: leave_process(t, (int)a1); break;
+	case SYS_exit_group: leave_process(u, (int)a1); break;
 	case SYS_exit:
-		if (ht_trace_threads() == 1)
-			leave_process(t, (int)a1);
+		if (ht_unit_count() == 1)
+			leave_process(u, (int)a1);
 		break;
 	default: break;
 	}
@@ -81,40 +81,40 @@ ht_syscall_enter(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, uint64_t a1, ui
 void
 ht_syscall_leave(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, int64_t ret)
 {
-	struct ht_thread *t = ht_thread_self();
+	struct ht_unit *u = ht_unit_self;
 	uint64_t at = (uint64_t)ret;
 
 	(void)id, (void)vcpu;
-	if (!ht_thread_traced(t))
+	if (!ht_unit_traced(u))
 		return;
 	if (nr == SYS_munmap && ret < 0)
-		ht_maps_update(t->args[0], t->args[0] + page_up(t->args[1]));
+		ht_maps_update(u->args[0], u->args[0] + page_up(u->args[1]));
 	if (nr == SYS_mremap)
-		ht_maps_update(t->args[0], t->args[0] + page_up(t->args[1]));
+		ht_maps_update(u->args[0], u->args[0] + page_up(u->args[1]));
 	if (ret < 0 && ret > -PAGE)
 		return;
 	switch (nr) {
 	case SYS_mmap:
-		if (t->args[2] & PROT_EXEC)
-			ht_maps_update(at, at + page_up(t->args[1]));
+		if (u->args[2] & PROT_EXEC)
+			ht_maps_update(at, at + page_up(u->args[1]));
 		else
-			ht_maps_forget(at, at + page_up(t->args[1]));
+			ht_maps_forget(at, at + page_up(u->args[1]));
 		break;
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
-		if (t->args[2] & PROT_EXEC)
-			ht_maps_update(t->args[0], t->args[0] + page_up(t->args[1]));
+		if (u->args[2] & PROT_EXEC)
+			ht_maps_update(u->args[0], u->args[0] + page_up(u->args[1]));
 		else
-			ht_maps_forget(t->args[0], t->args[0] + page_up(t->args[1]));
+			ht_maps_forget(u->args[0], u->args[0] + page_up(u->args[1]));
 		break;
-	case SYS_mremap: ht_maps_update(at, at + page_up(t->args[2])); break;
+	case SYS_mremap: ht_maps_update(at, at + page_up(u->args[2])); break;
 	case SYS_shmat:
-		if (t->args[2] & SHM_EXEC)
+		if (u->args[2] & SHM_EXEC)
 			ht_maps_update(at, at + PAGE);
 		break;
 	case SYS_prctl:
-		if (t->args[0] == PR_SET_NAME)
-			see_name(t->args[1]);
+		if (u->args[0] == PR_SET_NAME)
+			see_name(u->args[1]);
 		break;
 	default: break;
 	}
