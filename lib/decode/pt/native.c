@@ -342,12 +342,13 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 		return 0;
 	if (!e->walk.edges) {
 		e->walk.edges = &e->edges;
+		e->walk.want = 0;
 		rc = ht_memo_reset(&e->memo); /* made for events */
 	}
 	if (rc == 0 && e->change_due)
 		rc = apply_change(e);
 	while (rc == 0 && !e->ended && !e->change_due) {
-		rc = run(e, SIZE_MAX);
+		rc = run(e, HT_BATCH);
 		e->walk.out.n = 0; /* gaps: they are noted in the decoder */
 	}
 	if (rc == 0)
