@@ -48,6 +48,9 @@ follow_script(struct ht_program *p, const char *head, size_t size)
 	size_t end = nl ? (size_t)(nl - head) : size, at = 2, interp, interp_len;
 	int rc;
 
+	/* The kernel keeps the last byte of its buffer for a NUL. */
+	if (!nl && size == HEAD_SIZE)
+		end = HEAD_SIZE - 1;
 	if (!nl && nul)
 		end = (size_t)(nul - head);
 	while (end > at && is_blank(head[end - 1]))
@@ -59,7 +62,7 @@ follow_script(struct ht_program *p, const char *head, size_t size)
 		at++;
 	interp_len = at - interp;
 	/* A name that the head cuts off cannot be told from a longer one. */
-	if (!interp_len || (at == size && size == HEAD_SIZE))
+	if (!interp_len || (!nl && at == HEAD_SIZE - 1))
 		return -ENOEXEC;
 	while (at < end && is_blank(head[at]))
 		at++;

@@ -160,6 +160,35 @@ scripts(void **state)
 	}
 }
 
+/* Lines about as long as what the kernel looks at, with and without an end: as it cuts them. */
+static void
+long_lines(void **state)
+{
+	(void)state;
+	for (size_t n = 240; n < 275; n++) {
+		for (int argument = 0; argument < 2; argument++) {
+			char text[600], want[2048];
+			int rc;
+
+			memset(text, 'a', sizeof(text));
+			memcpy(text, "#!/bin/echo", 11);
+			if (argument)
+				text[11] = ' ';
+			snprintf(text + n, sizeof(text) - n, "\nunused\n");
+			put("s", text, strlen(text), 0755);
+			rc = ht_program_resolve("./s", &p);
+			if (!argument) {
+				/* No such program, or its name is cut. */
+				assert_true(n < 256 ? rc == -ENOENT : rc == -ENOEXEC);
+				continue;
+			}
+			assert_int_equal(rc, 0);
+			snprintf(want, sizeof(want), "%s %s\n", p.words[1], p.words[2]);
+			assert_string_equal(kernel_words("./s"), want);
+		}
+	}
+}
+
 static void
 chains(void **state)
 {
@@ -242,7 +271,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elf_files), cmocka_unit_test(other_machines), cmocka_unit_test(set_id_files),
 		cmocka_unit_test(scripts),   cmocka_unit_test(chains),         cmocka_unit_test(errors),
-		cmocka_unit_test(search),
+		cmocka_unit_test(search),    cmocka_unit_test(long_lines),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);
