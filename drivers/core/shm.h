@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define HT_SHM_MAGIC   0x314d485354574855ull
-#define HT_SHM_VERSION 1
+#define HT_SHM_VERSION 2
 #define HT_SHM_PAGE    4096
 
 /* Bytes of a ring past `head` that its thread may already be writing to. */
@@ -52,6 +52,7 @@ struct ht_shm_header {
 	uint32_t psb_period;     /* bytes */
 	int32_t  recorder_pid;
 	_Atomic uint32_t stop;   /* recorder: stop tracing, let programs run on */
+	uint64_t pid_ns;         /* inode of the recorder's PID namespace; 0 = not known */
 	/*
 	 * NUL-separated, ended by an empty string: "m GLOB" (path or base name of a
 	 * module), "a HEX-HEX" (addresses), "o HEX-HEX@PATH" (file offsets of PATH).
@@ -127,7 +128,8 @@ enum ht_sb_type {
 	HT_SB_MMAP,     /* a = addr, b = len, c = pgoff, prot, dev, ino, build-id, text = path */
 	HT_SB_MUNMAP,   /* a = addr, b = len */
 	HT_SB_CODE,     /* a = addr, b = len, text = bytes */
-	HT_SB_NOTE      /* text = sentence for the user */
+	HT_SB_NOTE,     /* text = sentence for the user */
+	HT_SB_EXECUTING /* pid is about to become text = path, still traced: EXEC or NOTE must follow */
 };
 
 struct ht_sb_record {

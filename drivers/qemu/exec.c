@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -179,7 +180,7 @@ split_env(const struct list *env, struct list *host, struct list *options)
  * new program as well.  Returns 0 in the first case, else errno.
  */
 static int
-become_qemu(char **argv, char **env)
+become_qemu(const char *program, char **argv, char **env)
 {
 	struct sigaction old[NSIG], fresh = { .sa_handler = SIG_DFL };
 	uint64_t changed = 0;
@@ -189,6 +190,7 @@ become_qemu(char **argv, char **env)
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	if (block_signals && block_signals())
 		return 0;
+	ht_sideband_text(HT_SB_EXECUTING, program);
 	for (int sig = 1; sig < NSIG; sig++) {
 		/* Other threads still live by QEMU's handlers of faults. */
 		if (sig == SIGSEGV || sig == SIGBUS || sigaction(sig, NULL, &old[sig]) < 0 ||
@@ -237,7 +239,7 @@ run_qemu(const struct ht_program *program, uint64_t argv, uint64_t envp)
 
 	if (read_vector(argv, &args) == 0 && read_vector(envp, &env) == 0) {
 		err = command_line(program, &args, &env, &l, &host) < 0
-		              ? ENOMEM : become_qemu(l.v, host.v ? host.v : none);
+		              ? ENOMEM : become_qemu(program->path, l.v, host.v ? host.v : none);
 	}
 	if (err)
 		ht_sideband_note("%s is not followed: qemu-x86_64 could not be run again: %s", program->path,
@@ -246,6 +248,48 @@ run_qemu(const struct ht_program *program, uint64_t argv, uint64_t envp)
 	free(host.v);
 	list_free_strings(&args);
 	list_free_strings(&env);
+}
+
+static int
+may(const char *path, int how)
+{
+	return faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0;
+}
+
+/*
+ * QEMU opens the program, the plugin and the shared memory by name and anew:
+ * as whoever the process is by now, in the file system that it sees now.
+ */
+static const char *
+out_of_reach(void)
+{
+	struct stat shm;
+	Dl_info self;
+
+	/* Capabilities that reach it now may not outlive the exec: the owner's user or root counts. */
+	if (!may(ht_sideband_path(), R_OK | W_OK) || stat(ht_sideband_path(), &shm) < 0 ||
+	    (geteuid() && geteuid() != shm.st_uid))
+		return "its process has become another user or sees another file system, "
+		       "and cannot reach the recorder";
+	if (!may(qemu_path, R_OK | X_OK) || (dladdr(qemu_path, &self) && !may(self.dli_fname, R_OK)))
+		return "its process cannot reach qemu-x86_64 or its plugin any more";
+	return NULL;
+}
+
+/* A descriptor's file by its own name, since the exec may close it.  0 when it has none. */
+static int
+leave_proc(char path[HT_PROGRAM_PATH_MAX])
+{
+	char real[HT_PROGRAM_PATH_MAX];
+	struct stat a, b;
+
+	if (strncmp(path, "/proc/", 6) && strncmp(path, "/dev/fd/", 8))
+		return 1;
+	if (!realpath(path, real) || stat(path, &a) < 0 || stat(real, &b) < 0 || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		return 0;
+	memcpy(path, real, sizeof(real));
+	return 1;
 }
 
 /* Why a program that can be executed is not followed; NULL when it is. */
@@ -263,7 +307,7 @@ why_not(const struct ht_program *program, int ret)
 		return "it is set-user-ID or set-group-ID";
 	if (program->kind == HT_PROGRAM_I386)
 		return "it is an i386 program";
-	return program->kind == HT_PROGRAM_FOREIGN ? "it is for another machine" : NULL;
+	return program->kind == HT_PROGRAM_FOREIGN ? "it is for another machine" : out_of_reach();
 }
 
 void
@@ -278,11 +322,13 @@ ht_exec_follow(int dirfd, uint64_t path, uint64_t argv, uint64_t envp, int flags
 		given_up = 0;
 		return;
 	}
-	if (ht_guest_string(path, name, sizeof(name)) < 0 ||
+	if (!ht_recorder_alive() || ht_guest_string(path, name, sizeof(name)) < 0 ||
 	    full_path(dirfd, name, flags, file, sizeof(file)) < 0)
 		return;
 	ret = ht_program_resolve(file, &program);
 	why = why_not(&program, ret);
+	if (!ret && !why && !leave_proc(program.path))
+		why = "its file has no name any more";
 	if (why)
 		ht_sideband_note("%s is not followed: %s; it runs untraced", program.path, why);
 	else if (ret == 0)

@@ -39,7 +39,8 @@ before_fork(void)
 static void
 after_fork(void)
 {
-	int traced = ht_unit_traced(ht_unit_self);
+	/* By another number than its own a thread could be taken for dead while it runs. */
+	int traced = ht_unit_traced(ht_unit_self) && ht_sideband_same_numbers("pid");
 
 	ht_block_after_fork();
 	ht_maps_after_fork();

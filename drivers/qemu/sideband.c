@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,22 @@ int
 ht_recorder_alive(void)
 {
 	return kill(ht_shm->recorder_pid, 0) == 0 || errno != ESRCH;
+}
+
+int
+ht_sideband_same_numbers(const char *which)
+{
+	char path[64];
+	struct stat ns;
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", which);
+	return !ht_shm->pid_ns || stat(path, &ns) < 0 || ns.st_ino == ht_shm->pid_ns;
+}
+
+const char *
+ht_sideband_path(void)
+{
+	return shm_path;
 }
 
 /* The whole file is mapped, and its descriptor closed: a program may close or reuse any number. */

@@ -14,6 +14,15 @@ extern struct ht_shm_header *ht_shm;
 /* Map the file; -1 when it is not what it should be. */
 int ht_sideband_open(const char *path);
 
+/* Where the shared memory is, by name. */
+const char *ht_sideband_path(void);
+
+/*
+ * Are processes here numbered as the recorder knows them?  `which`: "pid" for this
+ * one, "pid_for_children" for those that it will make.
+ */
+int ht_sideband_same_numbers(const char *which);
+
 /* Write a record; size, tsc, pid and tid are filled in. */
 void ht_sideband_write(struct ht_sb_record *record, const void *text, uint32_t text_size);
 /*

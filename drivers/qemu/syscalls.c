@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
@@ -48,6 +49,15 @@ see_name(uint64_t name)
 		buf[15] = 0;
 		ht_sideband_text(HT_SB_COMM, buf);
 	}
+}
+
+/* Its children would have other numbers than the recorder knows. */
+static void
+see_namespace(int is_new)
+{
+	if (is_new)
+		ht_sideband_note("children of process %d are not followed: they are in another PID namespace; "
+		                 "they run untraced", (int)getpid());
 }
 
 void
@@ -112,6 +122,8 @@ ht_syscall_leave(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, int64_t ret)
 		if (u->args[2] & SHM_EXEC)
 			ht_maps_update(at, at + PAGE);
 		break;
+	case SYS_unshare: see_namespace(u->args[0] & CLONE_NEWPID); break;
+	case SYS_setns: see_namespace(!ht_sideband_same_numbers("pid_for_children")); break;
 	case SYS_prctl:
 		if (u->args[0] == PR_SET_NAME)
 			see_name(u->args[1]);

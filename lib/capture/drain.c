@@ -438,6 +438,7 @@ ht_drain_finish(struct ht_drain *d)
 			drain_rest(d, n, slot);
 	}
 	drain_sideband(d);
+	ht_sideband_finish(&d->sideband);
 }
 
 int

@@ -35,6 +35,7 @@ fill_header(struct ht_shm_header *h, const struct ht_shm_config *config, uint64_
             uint64_t sideband, uint64_t total)
 {
 	uint64_t psb = config->psb_period ? config->psb_period : PSB_DEFAULT;
+	struct stat ns;
 
 	/* What is left of an overwritten ring must hold several PSBs. */
 	if ((config->flags & HT_SHM_F_OVERWRITE) && psb > ring / 8)
@@ -52,6 +53,8 @@ fill_header(struct ht_shm_header *h, const struct ht_shm_config *config, uint64_
 	h->n_slots = slots;
 	h->psb_period = (uint32_t)psb;
 	h->recorder_pid = (int32_t)getpid();
+	if (stat("/proc/self/ns/pid", &ns) == 0)
+		h->pid_ns = ns.st_ino;
 	if (config->filter)
 		memcpy(h->filter, config->filter, config->filter_size);
 	h->magic = HT_SHM_MAGIC;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,9 +57,54 @@ remove_pid(struct ht_sideband *s, int32_t pid)
 	memmove(s->pids.at + i, s->pids.at + i + 1, (s->pids.n - i) * sizeof(*s->pids.at));
 }
 
+/* -- programs that were to be traced -------------------------------------- */
+
+#define AWAITED_MAX 1024
+
+static void
+await_image(struct ht_sideband *s, int32_t pid, const char *path)
+{
+	char *copy = s->awaited.n < AWAITED_MAX ? strdup(path) : NULL;
+
+	if (!copy || ht_vec_reserve(&s->awaited, s->awaited.n + 1) < 0) {
+		free(copy);
+		return;
+	}
+	s->awaited.at[s->awaited.n++] = (struct ht_sideband_image){ pid, copy };
+}
+
+/* The program has come, or its process is gone without a word of it (`missed`). */
+static void
+end_wait(struct ht_sideband *s, int32_t pid, int missed)
+{
+	for (size_t i = s->awaited.n; i-- > 0;) {
+		struct ht_sideband_image *e = &s->awaited.at[i];
+		char text[4096 + 160];
+
+		if (e->pid != pid)
+			continue;
+		snprintf(text, sizeof(text), "%s (process %d) was not traced: in it the trace unit could not be "
+		         "loaded, or could not reach the recorder", e->path, (int)pid);
+		if (missed)
+			s->note(s->arg, text);
+		free(e->path);
+		*e = s->awaited.at[--s->awaited.n];
+	}
+}
+
+void
+ht_sideband_finish(struct ht_sideband *s)
+{
+	while (s->awaited.n)
+		end_wait(s, s->awaited.at[0].pid, 1);
+}
+
 void
 ht_sideband_fini(struct ht_sideband *s)
 {
+	for (size_t i = 0; i < s->awaited.n; i++)
+		free(s->awaited.at[i].path);
+	ht_vec_free(&s->awaited);
 	ht_vec_free(&s->pids);
 }
 
@@ -78,6 +124,7 @@ convert_exec(struct ht_sideband *s, struct ht_record *rec, const char *text)
 {
 	int first = !knows_pid(s, rec->pid);
 
+	end_wait(s, rec->pid, 0);
 	if (first) {
 		s->processes++;
 		s->threads++;
@@ -153,6 +200,8 @@ ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
 	struct ht_record rec = { .pid = pid, .tid = tid, .cpu = -1, .time = time };
 	struct ht_sb_record sb = { .a = pid == tid };
 
+	if (pid == tid)
+		end_wait(s, pid, 1);
 	convert_exit(s, &rec, &sb);
 }
 
@@ -207,7 +256,11 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 	case HT_SB_CODE:
 		convert_code(s, &rec, sb, bytes);
 		break;
+	case HT_SB_EXECUTING:
+		await_image(s, rec.pid, text);
+		break;
 	case HT_SB_NOTE:
+		end_wait(s, rec.pid, 0);
 		s->note(s->arg, text);
 		break;
 	default:

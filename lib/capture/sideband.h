@@ -8,6 +8,12 @@
 
 #include <hwtrace/container.h>
 
+/* A process that was about to execute `path`. */
+struct ht_sideband_image {
+	int32_t pid;
+	char   *path;
+};
+
 struct ht_sideband {
 	struct ht_clock clock;
 	void (*record)(void *arg, const struct ht_record *rec);
@@ -15,12 +21,15 @@ struct ht_sideband {
 	void  *arg;
 	uint32_t processes, threads; /* that were met */
 	struct { int32_t *at; size_t n, cap; } pids; /* processes that live, sorted */
+	struct { struct ht_sideband_image *at; size_t n, cap; } awaited; /* of whom nothing was heard yet */
 };
 
 /* Convert one record; `p` is 8-byte aligned and holds `size` bytes, as the record itself states. */
 void ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size);
 /* The end of a thread that could not tell of it. */
 void ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time);
+/* The recording is over: names the programs that were to be traced and never were. */
+void ht_sideband_finish(struct ht_sideband *s);
 void ht_sideband_fini(struct ht_sideband *s);
 
 #endif

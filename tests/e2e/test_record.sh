@@ -151,6 +151,36 @@ says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt
 status no-inherit 0 --no-inherit sh -c '/bin/true; /bin/true; exit 0'
 says no-inherit-counted 'backend qemu, 1 process, 1 thread' err.txt
 
+# By a descriptor that the exec closes.
+status exec-by-descriptor 0 perl -e 'open(F, "<", "/bin/echo"); exec { "/proc/self/fd/" . fileno(F) } "echo", "by fd"'
+says exec-by-descriptor-output '^by fd$' out.txt
+"$hwtrace" info out.data 2>/dev/null >got.txt
+says exec-by-descriptor-followed "found *$(realpath /bin/echo)" got.txt
+
+# What cannot be followed runs all the same, and is named.
+# unfollowed NAME TEXT COMMAND...
+unfollowed() {
+	_name=$1 _text=$2
+	shift 2
+	"$@" >want.txt 2>/dev/null || { skip "$_name" "$1 is not permitted here"; return; }
+	status "$_name" 0 "$@"
+	same "$_name-output" want.txt out.txt
+	says "$_name-text" "$_text" err.txt
+}
+mkdir -p jail && cp "$programs/static" jail/
+cat >nameless.py <<'PY'
+import os
+f = os.memfd_create("nameless")
+os.write(f, open("/bin/echo", "rb").read())
+os.execve(f, ["echo", "from memory"], os.environ)
+PY
+unfollowed nameless 'its file has no name any more; it runs untraced' /usr/bin/python3 -S -E nameless.py
+unfollowed other-user 'sh is not followed: its process has become another user' \
+	setpriv --reuid 65534 --clear-groups sh -c 'id -u'
+unfollowed fewer-rights 'sh (process [0-9]*) was not traced' setpriv --bounding-set=-all --inh-caps=-all sh -c 'echo fewer'
+unfollowed other-root 'static is not followed: its process .* sees another file system' chroot jail /static
+unfollowed other-numbers 'are not followed: they are in another PID namespace' unshare -pf sh -c 'echo $$; (exit 3); echo $?'
+
 # One after another and all at once: each thread is there, whole, and alike.
 for how in '1000 1' '200 100'; do
 	set -- $how

@@ -76,7 +76,8 @@ make_shm(unsigned flags, uint32_t psb, uint64_t ring, const char *filter, size_t
 static void
 print_record(const struct ht_sb_record *r)
 {
-	static const char *const names[] = { "pad", "exec", "fork", "exit", "comm", "mmap", "munmap", "code", "note" };
+	static const char *const names[] = { "pad", "exec", "fork", "exit", "comm", "mmap", "munmap", "code", "note",
+	                                     "executing" };
 	const char *text = (const char *)r->text;
 
 	fprintf(sideband, "%llu %s %d %d %llx %llx %llx ", (unsigned long long)r->tsc, names[r->type], r->pid,

@@ -457,6 +457,31 @@ sideband_becomes_records(void **state)
 	tear_down(&b);
 }
 
+/* A program that was to be traced and is not is told, once: when its process dies or at the end. */
+static void
+missing_program_is_told(void **state)
+{
+	struct bench b;
+	struct ht_shm_header *h;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	h = b.shm.h;
+	for (int pid = 20; pid <= 22; pid++)
+		sideband(h, (struct ht_sb_record){ .type = HT_SB_EXECUTING, .pid = pid, .tid = pid }, "/bin/sh", 7);
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(b.sink.notes, 0);
+	sideband(h, (struct ht_sb_record){ .type = HT_SB_EXEC, .pid = 20, .tid = 20 }, "sh", 2);
+	sideband(h, (struct ht_sb_record){ .type = HT_SB_NOTE, .pid = 21, .tid = 21 }, "it failed", 9);
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(b.sink.notes, 1);
+	ht_drain_finish(b.drain);
+	assert_int_equal(b.sink.notes, 2);
+	ht_drain_finish(b.drain);
+	assert_int_equal(b.sink.notes, 2);
+	tear_down(&b);
+}
+
 /* Records of all lengths through a small ring, many times around. */
 static void
 sideband_wraps(void **state)
@@ -605,6 +630,7 @@ main(void)
 		cmocka_unit_test(the_dead_are_completed),
 		cmocka_unit_test(a_dead_lock_is_broken),
 		cmocka_unit_test(sideband_becomes_records),
+		cmocka_unit_test(missing_program_is_told),
 		cmocka_unit_test(sideband_wraps),
 		cmocka_unit_test(damaged_sideband_is_told),
 		cmocka_unit_test(overwrite_keeps_the_last_bytes),
