@@ -220,7 +220,10 @@ is_being_written(const char *path)
 	return busy;
 }
 
-/* Can `output` be created?  Keeps a file that is there as output.old, but only once all else is well. */
+/*
+ * Can `output` be created?  Keeps a file that is there as output.old, but only once all else is well;
+ * 1 when it did.
+ */
 static int
 prepare_output(const char *output, struct ht_diag *diag)
 {
@@ -250,7 +253,7 @@ prepare_output(const char *output, struct ht_diag *diag)
 	if (rename(output, old) < 0)
 		return ht_fail(diag, errno == EACCES || errno == EPERM ? HT_EPERM : HT_EIO, output,
 		               HT_NO_OFFSET, NULL, "cannot be kept as %s: %s", old, strerror(errno));
-	return 0;
+	return 1;
 }
 
 /* Nothing was recorded: the older file has its name again. */
@@ -270,15 +273,16 @@ record_to(const struct ht_backend *b, const struct ht_capture_config *config,
 {
 	struct ht_capture_config there = *config;
 	char real[PATH_MAX];
-	int rc = resolve_output(config->output, real, diag);
+	int rc = resolve_output(config->output, real, diag), kept;
 
-	if (!rc)
-		rc = prepare_output(real, diag);
 	if (rc < 0)
 		return rc;
+	kept = prepare_output(real, diag);
+	if (kept < 0)
+		return kept;
 	there.output = real;
 	rc = b->record(&there, program, result, diag);
-	if (rc < 0)
+	if (rc < 0 && kept)
 		restore_output(real);
 	return rc;
 }

@@ -365,7 +365,7 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 {
 	struct ht_ptrace *r = calloc(1, sizeof(*r));
 	struct signals signals;
-	int rc, report = -1;
+	int rc, report = -1, began;
 
 	if (!r)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "for the recording");
@@ -382,20 +382,23 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 		goto out;
 	ht_ppin_init(r);
 	rc = config->pid ? attach(r, diag) : start(r, &report, diag);
+	began = !rc;
 	signals_install(&signals);
-	if (!rc)
+	if (began)
 		follow(r);
 	forget_threads(r);
 	signals_restore(&signals);
 	ht_ppin_fini(r);
-	if (!rc && report >= 0)
-		rc = not_run(r, report, diag);
+	if (!rc && report >= 0 && (rc = not_run(r, report, diag)) < 0)
+		began = 0;
 	if (!rc)
 		rc = r->failed;
 	if (rc < 0)
 		ht_perf_writer_abort(r->writer);
 	else
 		rc = ht_perf_writer_finish(r->writer, diag);
+	if (!began)
+		unlink(config->output);
 out:
 	if (report >= 0)
 		close(report);

@@ -108,6 +108,11 @@ says filter-symbol-text "no function 'no_such_function'" err.txt
 cp perf.data before
 "$hwtrace" record --filter nonsense true 2>/dev/null
 same failure-leaves-file before perf.data
+"$hwtrace" record -p 2147483647 2>/dev/null
+same failed-attach-leaves-file before perf.data
+echo precious >stale.old
+"$hwtrace" record -o stale -p 2147483647 2>/dev/null
+[ ! -e stale ] && [ -e stale.old ] && pass failed-attach-makes-no-file || fail failed-attach-makes-no-file "$(ls -l)"
 [ "$(stat -c %a perf.data)" = 600 ] && pass file-mode || fail file-mode "$(stat -c %a perf.data)"
 # A link is followed: the file that it leads to is kept, and written anew.
 mkdir links && echo precious >links/real && ln -s links/real link.data
