@@ -257,6 +257,14 @@ put_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *la
 	ht_text_char(t, '\n');
 }
 
+/* A sample passes when either end lies in a wanted file. */
+static int
+wanted(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane, uint64_t space)
+{
+	return place_get(s->places, lane->view, space, x->ip)->wanted ||
+	       (x->addr && place_get(s->places, lane->view, space, x->addr)->wanted);
+}
+
 /* -- calls --------------------------------------------------------------- */
 
 static void
@@ -265,7 +273,8 @@ put_call(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *l
 	int depth = calls_step(s->calls, lane->stream, x);
 	const struct place *p;
 
-	if (depth < 0)
+	/* A call that is not shown counts for the depth of those that are. */
+	if (depth < 0 || (s->config.dsos && !wanted(s, x, lane, space)))
 		return;
 	put_prefix(s, x, lane);
 	ht_text_room(s->out, HT_TEXT_ROOM);
@@ -277,14 +286,6 @@ put_call(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *l
 }
 
 /* -- all ----------------------------------------------------------------- */
-
-/* A sample passes when either end lies in a wanted file. */
-static int
-wanted(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane, uint64_t space)
-{
-	return place_get(s->places, lane->view, space, x->ip)->wanted ||
-	       (x->addr && place_get(s->places, lane->view, space, x->addr)->wanted);
-}
 
 void
 ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const struct ht_lane *lane)

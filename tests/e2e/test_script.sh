@@ -92,6 +92,10 @@ same "--dso that is there" "$tmp/want" "$tmp/got"
 elf --itrace=b -F ip,addr --dso other | wc -l | tr -d ' ' >"$tmp/got"
 echo 0 >"$tmp/want"
 same "--dso that is not there" "$tmp/want" "$tmp/got"
+elf --call-trace -F sym --dso flow | wc -l | tr -d ' ' >"$tmp/got"
+elf --call-trace -F sym --dso other | wc -l | tr -d ' ' >>"$tmp/got"
+printf '3\n0\n' >"$tmp/want"
+same "--dso of a call trace" "$tmp/want" "$tmp/got"
 
 # -- JSON: valid, one object a line, the same facts
 elf --json --itrace=bi1i -F ip,sym,symoff,dso,addr,flags,insn,disasm >"$tmp/json"
