@@ -77,7 +77,7 @@ usage(FILE *f)
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			fprintf(f, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	fputs("\nhwtrace COMMAND --help tells the options of a command.\n", f);
+	fputs("\nhwtrace COMMAND --help (or help COMMAND) tells the options of a command.\n", f);
 }
 
 /* What was printed must have arrived, or the status says that it did not. */
@@ -100,6 +100,11 @@ main(int argc, char **argv)
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "help") && argc > 2) {
+		argv[1] = argv[2];
+		argv[2] = "--help";
+		argc = 3;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);

@@ -184,8 +184,11 @@ opts_parse_mixed(const struct command *cmd, int argc, char **argv, void *dest)
 void
 opts_usage(const struct command *cmd, void *stream)
 {
-	fprintf(stream, "usage: hwtrace %s %s%s\n\n%s.\n", cmd->name, cmd->opts && cmd->opts->name ? "[options] " : "",
-	        cmd->args ? cmd->args : "", cmd->summary);
+	int operands = cmd->args && cmd->args[0];
+
+	fprintf(stream, "usage: hwtrace %s%s%s%s\n\n%s.\n", cmd->name,
+	        cmd->opts && cmd->opts->name ? " [options]" : "", operands ? " " : "",
+	        operands ? cmd->args : "", cmd->summary);
 	for (const struct opt *o = cmd->opts; o && o->name; o++) {
 		char left[64], letter[5] = "    ";
 
