@@ -49,8 +49,9 @@ write_head(const struct info_report *r, struct ht_text *t)
 	field(t, "system:", c->os_release);
 	field(t, "cpuid:", c->cpuid);
 	if (c->clock.valid)
-		snprintf(buf, sizeof(buf), "ns = zero %llu + ticks * %u >> %u", (ull)c->clock.zero, c->clock.mult,
-		         c->clock.shift);
+		/* Of two's complement: where the ticks began before the clock did, it is negative. */
+		snprintf(buf, sizeof(buf), "ns = zero %lld + ticks * %u >> %u", (long long)c->clock.zero,
+		         c->clock.mult, c->clock.shift);
 	else
 		snprintf(buf, sizeof(buf), "none: times are ticks");
 	field(t, "clock:", buf);
