@@ -44,17 +44,22 @@ take_tma(struct ht_pt_time *t, uint32_t ctc, uint32_t fc)
 	t->last_mtc = ctc >> t->shift & 0xff;
 	t->ctc_tsc = t->exact - fc - ctc_to_tsc(t, below);
 	t->ctc = 0;
-	t->have_tma = 1;
+	t->have_tma = t->mtc_after_tma = 1;
 }
 
 static void
 take_mtc(struct ht_pt_time *t, uint32_t mtc)
 {
+	uint32_t mask = 0xff;
 	uint64_t tsc;
 
 	if (!can_mtc(t) || !t->have_tma)
 		return;
-	t->ctc += (uint64_t)((mtc - t->last_mtc) & 0xff) << t->shift;
+	/* The TMA gave 16 bits of the crystal's count: with a shift above 8 not all that an MTC has. */
+	if (t->mtc_after_tma && t->shift > 8)
+		mask = (1u << (16 - t->shift)) - 1;
+	t->mtc_after_tma = 0;
+	t->ctc += (uint64_t)((mtc - t->last_mtc) & mask) << t->shift;
 	t->last_mtc = mtc;
 	tsc = t->ctc_tsc + ctc_to_tsc(t, t->ctc);
 	if (tsc > t->exact)

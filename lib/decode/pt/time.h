@@ -23,7 +23,7 @@ struct ht_pt_time {
 	uint64_t ctc_tsc;  /* TSC at CTC `ctc_base` */
 	uint64_t ctc;      /* ticks since then */
 	uint32_t last_mtc;
-	int      have_tma, mtc_seen;
+	int      have_tma, mtc_after_tma;
 };
 
 void ht_pt_time_init(struct ht_pt_time *t, const struct ht_cpu_info *cpu);
