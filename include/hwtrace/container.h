@@ -225,4 +225,7 @@ struct ht_carried {
 int ht_container_file(const struct ht_container *c, const char *path, const uint8_t *id,
                       unsigned id_size, struct ht_carried *out);
 
+/* The capture as it is, when it is one file; else NULL. */
+const void *ht_container_bytes(const struct ht_container *c, size_t *size);
+
 #endif

@@ -81,6 +81,7 @@ struct ht_module_info {
 	int         is_elf;
 	uint8_t     build_id[HT_BUILD_ID_MAX];
 	uint8_t     build_id_size;
+	int         by_build_id; /* FOUND: its build-id is the recorded one; else it was taken by its name */
 	const char *why;        /* for MISSING and CHANGED: one sentence; else NULL */
 };
 
@@ -114,6 +115,10 @@ const struct ht_symbol *ht_module_symbols(struct ht_module *m, uint32_t *n);
 /* Executable ranges [start, end) in vaddr, sorted. */
 struct ht_range { uint64_t start, end; };
 const struct ht_range *ht_module_text(struct ht_module *m, uint32_t *n);
+/* The whole file as it is; NULL when it was not found.  Life: session. */
+const void *ht_module_image(struct ht_module *m, size_t *size);
+/* Its separate debug file; NULL when there is none. */
+const void *ht_module_debug_image(struct ht_module *m, size_t *size);
 /* libdw handle (Dwarf *) or NULL; owned by the session.  For line tables. */
 void *ht_module_dwarf(struct ht_module *m);
 /* libelf handle (Elf *) or NULL. */

@@ -13,6 +13,7 @@
 
 static const struct ht_reader *const readers[] = {
 	&ht_reader_perfdata,
+	&ht_reader_archive,
 	&ht_reader_bundle,
 };
 
@@ -39,8 +40,8 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 		    "is a program or library, not a capture; name the file that was recorded");
 	return ht_fail(
 	    diag, HT_EFORMAT, path, 0, "magic",
-	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles and raw "
-	    "Intel PT with a map");
+	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, raw Intel "
+	    "PT with a map, and archives of its own");
 }
 
 /* All of a pipe, as it is: what it holds is needed in more than one order. */
@@ -217,7 +218,15 @@ int
 ht_container_open_memory(const void *data, size_t size, const struct ht_container_config *config,
                          struct ht_container **out, struct ht_diag *diag)
 {
-	struct ht_container *c = container_new("(memory)");
+	return ht_container_open_part("(memory)", data, size, config, out, diag);
+}
+
+int
+ht_container_open_part(const char *name, const void *data, size_t size,
+                       const struct ht_container_config *config, struct ht_container **out,
+                       struct ht_diag *diag)
+{
+	struct ht_container *c = container_new(name);
 	int err;
 
 	if (!c)
@@ -295,4 +304,10 @@ ht_container_file(const struct ht_container *c, const char *path, const uint8_t 
                   unsigned id_size, struct ht_carried *out)
 {
 	return c->reader->file ? c->reader->file(c, path, id, id_size, out) : 0;
+}
+
+const void *
+ht_container_bytes(const struct ht_container *c, size_t *size)
+{
+	return c->reader->bytes ? c->reader->bytes(c, size) : NULL;
 }

@@ -97,6 +97,13 @@ perfdata_build_id(const struct ht_container *c, const char *path, uint8_t id[HT_
 	return found->size;
 }
 
+static const void *
+perfdata_bytes(const struct ht_container *c, size_t *size)
+{
+	*size = c->size;
+	return c->data;
+}
+
 const struct ht_reader ht_reader_perfdata = {
 	.name = "perf.data",
 	.match = perfdata_match,
@@ -105,4 +112,5 @@ const struct ht_reader ht_reader_perfdata = {
 	.next = perfdata_next,
 	.rewind = perfdata_rewind,
 	.build_id = perfdata_build_id,
+	.bytes = perfdata_bytes,
 };

@@ -23,6 +23,8 @@ struct ht_reader {
 	/* As ht_container_file(); NULL = it carries none. */
 	int (*file)(const struct ht_container *c, const char *path, const uint8_t *id,
 	            unsigned id_size, struct ht_carried *out);
+	/* As ht_container_bytes(); NULL = it is made of several files. */
+	const void *(*bytes)(const struct ht_container *c, size_t *size);
 };
 
 struct ht_container {
@@ -47,7 +49,13 @@ int ht_container_open_memory(const void *data, size_t size,
                              const struct ht_container_config *config, struct ht_container **out,
                              struct ht_diag *diag);
 
+/* The same, under a name for its errors. */
+int ht_container_open_part(const char *name, const void *data, size_t size,
+                           const struct ht_container_config *config, struct ht_container **out,
+                           struct ht_diag *diag);
+
 extern const struct ht_reader ht_reader_perfdata;
+extern const struct ht_reader ht_reader_archive;
 extern const struct ht_reader ht_reader_bundle;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */
 

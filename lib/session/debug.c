@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/archive.h>
+
 #include "session/module.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -28,6 +30,22 @@ debug_try(struct ht_module *m, const char *path)
 			return 1;
 		ht_file_close(&m->debug);
 	}
+	return 0;
+}
+
+/* An archive may have brought it along. */
+static int
+debug_carried(struct ht_module *m)
+{
+	struct ht_carried carried;
+
+	if (!ht_container_file(m->session->container, HT_ARCHIVE_DEBUG, m->info.build_id,
+	                       m->info.build_id_size, &carried) || !carried.data ||
+	    ht_file_image(&m->debug, carried.path, carried.data, carried.size) < 0)
+		return 0;
+	if (m->debug.elf)
+		return 1;
+	ht_file_close(&m->debug);
 	return 0;
 }
 
@@ -96,10 +114,19 @@ ht_module_debug(struct ht_module *m)
 	if (!m->debug_tried) {
 		m->debug_tried = 1;
 		/* Without a build-id nothing says that a debug file belongs to this very file. */
-		if (ht_module_elf(m) && m->info.build_id_size && !debug_by_id(m))
+		if (ht_module_elf(m) && m->info.build_id_size && !debug_carried(m) && !debug_by_id(m))
 			debug_by_link(m);
 	}
 	return m->debug.elf ? &m->debug : NULL;
+}
+
+const void *
+ht_module_debug_image(struct ht_module *m, size_t *size)
+{
+	const struct ht_file *f = ht_module_debug(m);
+
+	*size = f ? f->size : 0;
+	return f ? f->data : NULL;
 }
 
 /* A stripped file may keep call frame information: DWARF, but of no use here. */

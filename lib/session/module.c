@@ -181,7 +181,9 @@ module_take(struct ht_module *m, struct ht_file *f)
 		return 0;
 	}
 	m->file = *f;
+	m->why[0] = 0; /* of another file that was tried before */
 	m->info.state = HT_MODULE_FOUND;
+	m->info.by_build_id = m->recorded_size && same_id(id, n, m->recorded, m->recorded_size);
 	m->info.found_path = f->path;
 	m->info.is_elf = f->elf != NULL;
 	if (n)
@@ -239,6 +241,27 @@ module_carried(struct ht_module *m)
 	return r == 0 && module_take(m, &f);
 }
 
+/* perf keeps what it recorded in ~/.debug, by build-id. */
+static int
+module_in_cache(struct ht_module *m)
+{
+	static const char *const ends[] = { "/elf", "" };
+	char id[2 * HT_BUILD_ID_MAX + 1], path[4096];
+	const char *home = getenv("HOME");
+	struct ht_file f;
+
+	if (!home || m->recorded_size < 2)
+		return 0;
+	hex(m->recorded, m->recorded_size, id);
+	for (unsigned i = 0; i < 2; i++) {
+		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%.2s/%s%s", home, id, id + 2, ends[i]);
+
+		if (n > 0 && (size_t)n < sizeof(path) && ht_file_open(&f, path) == 0 && module_take(m, &f))
+			return 1;
+	}
+	return 0;
+}
+
 static void
 module_find(struct ht_module *m)
 {
@@ -253,7 +276,7 @@ module_find(struct ht_module *m)
 		if (r == 0 && module_take(m, &f))
 			return;
 	}
-	if (module_carried(m))
+	if (module_carried(m) || module_in_cache(m))
 		return;
 	r = ht_file_open(&f, m->path);
 	if (r == 0 && module_take(m, &f))
@@ -274,9 +297,10 @@ ht_module_info(struct ht_module *m)
 		return &m->info;
 	if (!m->recorded_size)
 		m->recorded_size = ht_container_build_id(m->session->container, m->path, m->recorded);
-	if (starts(m->path, "[vdso]"))
-		module_find_vdso(m);
-	else if (names_memory(m->path))
+	if (starts(m->path, "[vdso]")) {
+		if (!module_carried(m))
+			module_find_vdso(m);
+	} else if (names_memory(m->path))
 		m->info.state = HT_MODULE_MEMORY;
 	else
 		module_find(m);
@@ -296,4 +320,10 @@ ht_module_bytes(struct ht_module *m, uint64_t offset, size_t *n)
 		return NULL;
 	*n = m->file.size - (size_t)offset;
 	return m->file.data + offset;
+}
+
+const void *
+ht_module_image(struct ht_module *m, size_t *size)
+{
+	return (const void *)ht_module_bytes(m, 0, size);
 }

@@ -129,8 +129,9 @@ write_modules(const struct info_report *r, struct ht_text *t)
 
 		line(t, "  %-8s %s%s%s", info_module_state(m->state), m->path, m->build_id_size ? "  build-id " : "",
 		     info_build_id(m->build_id, m->build_id_size, id));
-		if (m->found_path && strcmp(m->found_path, m->path))
-			line(t, "           at %s", m->found_path);
+		if (m->found_path)
+			line(t, "           %s%s by %s", strcmp(m->found_path, m->path) ? m->found_path : "there",
+			     strcmp(m->found_path, m->path) ? "," : "", m->by_build_id ? "build-id" : "name");
 		if (m->why)
 			line(t, "           %s", m->why);
 	}

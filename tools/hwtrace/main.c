@@ -23,6 +23,7 @@
 	X(packets) \
 	X(verify) \
 	X(info) \
+	X(archive) \
 	X(completion)
 
 #define DECLARE(name) extern const struct command command_##name;
