@@ -110,7 +110,8 @@ describe(struct ht_block *b, const struct qemu_plugin_tb *tb)
 	b->push = b->kind == HT_INSN_CALL_IND || (b->kind == HT_INSN_CALL && b->target != b->end);
 	b->bits = b->kind == HT_INSN_COND;
 	b->other = b->bits ? b->end : b->target;
-	b->special = b->push || (b->kind != HT_INSN_NEXT && b->kind != HT_INSN_COND && b->kind != HT_INSN_JMP) ||
+	b->back = (b->kind == HT_INSN_JMP || b->kind == HT_INSN_CALL) && b->target <= b->last;
+	b->special = b->push || b->back || (b->kind != HT_INSN_NEXT && b->kind != HT_INSN_COND && b->kind != HT_INSN_JMP) ||
 	             (ht_shm->flags & HT_SHM_F_CYC);
 	if (b->n == 1 && b->kind == HT_INSN_NEXT)
 		b->slow |= HT_BLOCK_SINGLE;

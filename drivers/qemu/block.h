@@ -30,6 +30,7 @@ struct ht_block {
 	uint8_t  kind;    /* enum ht_insn_kind of the last instruction */
 	uint16_t n;       /* instructions */
 	uint8_t  push;    /* it pushes a return address that PT returns can be compressed with */
+	uint8_t  back;    /* JMP or CALL to an address not above its own */
 	uint64_t start;
 	uint64_t target;  /* of COND, JMP and CALL; else equal to `end` */
 	uint64_t other;   /* where else it leads: `end` for COND, else equal to `target` */

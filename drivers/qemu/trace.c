@@ -7,6 +7,7 @@
 #include "qemu/sideband.h"
 #include "qemu/stream.h"
 #include "qemu/trace.h"
+#include "qemu/turns.h"
 
 /* -- outcomes --------------------------------------------------------------- */
 
@@ -132,6 +133,8 @@ advance_special(struct ht_unit *u, const struct ht_block *prev, uint64_t ip)
 	if (prev->kind <= HT_INSN_CALL && ip != prev->target && ip != prev->other &&
 	    !(prev->kind <= HT_INSN_REP && ip == prev->last))
 		return 0;
+	if (prev->back)
+		ht_turns_add(u, prev);
 	if (unlikely(u->cyc)) {
 		add_timed(u, prev, ip);
 		return 1;
@@ -227,6 +230,7 @@ ht_trace_far(struct ht_unit *u)
 void
 ht_trace_async(struct ht_unit *u, uint64_t ip)
 {
+	ht_turns_put(u);
 	ht_stream_flush(u);
 	ht_stream_put_cyc(u);
 	ht_stream_put_ip(u, HT_PT_FUP, ip);

@@ -12,6 +12,7 @@
 #include "qemu/block.h"
 
 #define HT_CALL_DEPTH 64 /* as the hardware's */
+#define HT_TURNS_MAX  16 /* jumps back that are remembered: see turns.h */
 
 struct ht_unit {
 	_Alignas(64) uint64_t tags[2]; /* bits 48-63 of the two words of `live`, as last committed */
@@ -32,6 +33,9 @@ struct ht_unit {
 	uint8_t *ring;       /* mapped twice in a row */
 	uint64_t lap;        /* offset of ring[0] in this lap */
 	uint64_t psb_due;    /* offset */
+	const struct ht_block *turns[HT_TURNS_MAX]; /* end in jumps back since the last packet, while the next two hold */
+	uint64_t turns_tnt, turns_offset; /* pending outcomes, and offset of `p` */
+	unsigned n_turns;
 	uint64_t args[3];    /* the first ones of the system call being made */
 };
 

@@ -90,6 +90,7 @@ exact "state machine, returns not compressed" --no-return-compression -- "$sampl
 exact "recursion, a PSB every 512 bytes" --psb-period 512 -- "$programs/recursion"
 exact "longjmp" -- "$programs/longjump"
 exact "alarms" -- "$programs/alarm"
+exact "circles of jumps that a signal ends" -- "$programs/spin"
 exact "string instructions" -- "$programs/string"
 exact "dlopen and dlclose" -- "$programs/dlopen" "$programs/module"
 exact "four threads" -- "$programs/threads"
