@@ -78,7 +78,8 @@ enum ht_cov_source {
 	HT_COV_BY_LINES,   /* debug information */
 	HT_COV_BY_SYMBOLS, /* the symbol table, and unwind tables where it has none */
 	HT_COV_BY_UNWIND,  /* bounds in .eh_frame, no names */
-	HT_COV_BY_TEXT     /* nothing but the text: one function a range */
+	HT_COV_BY_TEXT,    /* nothing but the text: one function a range */
+	HT_COV_BY_REPORT   /* told by the report of another tool */
 };
 
 /* Things of one kind: all = hit + missed + unknown. */
@@ -101,9 +102,11 @@ struct ht_cov_line {
 
 struct ht_cov_branch {
 	uint32_t file, line;   /* HT_COV_NONE and 0 when no line stands for it */
-	uint32_t function, module;
-	uint64_t addr;         /* vaddr of the instruction, in the first module that has it */
+	uint32_t function, module; /* `function` is HT_COV_NONE in the reports of other tools */
+	uint64_t addr;         /* vaddr of the instruction, in the first module that has it; by other
+	                        * tools, a number that tells the branches of a line apart */
 	uint64_t taken, not_taken;
+	uint8_t  one;          /* it has one outcome only, `taken` */
 	uint8_t  state;        /* HT_COV_HIT: it was executed */
 	uint8_t  lost;         /* trace was lost in its function: an outcome not seen is unknown */
 };
@@ -133,6 +136,7 @@ struct ht_cov_function {
 
 struct ht_cov_module {
 	const char *path;
+	const char *build_id; /* hexadecimal; NULL when there is none */
 	uint8_t     source;   /* enum ht_cov_source */
 	uint8_t     chosen;   /* part of this report; else only the counts below hold */
 	const char *why;      /* the file could not be read: one sentence; else NULL */
@@ -167,6 +171,15 @@ struct ht_cov_config {
 int ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
                       struct ht_cov_report **out, struct ht_diag *diag);
 void ht_cov_report_free(struct ht_cov_report *r);
+/*
+ * Add up `n` reports: the same whatever their order, and whatever of them was
+ * added up before.  What they told of a place is hit when one hit it, else
+ * unknown when one did not know.  Instructions are not counted any more, since
+ * reports tell only how many there were; a function's lines are those from its
+ * first to its last.  Of `in` nothing is borrowed, and no tally is looked at.
+ */
+int ht_cov_report_merge(const struct ht_cov_report *const *in, size_t n, struct ht_cov_report **out,
+                        struct ht_diag *diag);
 
 /* Per cent, rounded so that 100 means all and 0 means none; -1 when there is nothing to count. */
 double ht_cov_percent(const struct ht_cov_tally *t);

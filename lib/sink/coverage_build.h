@@ -30,6 +30,7 @@ struct cov_builder {
 	struct cov_table file_ids;     /* (hash, n-th with this hash) -> count */
 	struct cov_table function_ids;
 	uint32_t copies; /* numbers given to copies of functions */
+	int      keep_files; /* those without lines, too: functions are known by their file */
 };
 
 /* A string of the report's own; NULL: out of memory. */
@@ -43,6 +44,8 @@ uint32_t cov_function(struct cov_builder *b, const struct ht_cov_function *wante
 int cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number);
 /* coverage_sum.c: records into sorted tables and tallies. 0 or -HT_ENOMEM. */
 int cov_build_sum(struct cov_builder *b);
+/* Hand the tables out: fills in the report. */
+void cov_build_finish(struct cov_builder *b);
 /* coverage_choose.c: sets `chosen` of each module. */
 void cov_choose(struct cov_builder *b, const struct ht_coverage *c);
 /* 1 when `path` belongs to the system, not to the user's program. */
@@ -56,6 +59,13 @@ cov_tally_add(struct ht_cov_tally *t, int state)
 	t->all++;
 	t->hit += state == HT_COV_HIT;
 	t->unknown += state == HT_COV_UNKNOWN;
+}
+
+/* Counts stop at the largest number, whatever the order of adding. */
+static inline uint64_t
+cov_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 static inline uint8_t

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +29,6 @@ hash(uint64_t h, const char *s)
 	return (h ^ 0xff) * 0x100000001b3u;
 }
 
-static int
-same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 uint32_t
 cov_file(struct cov_builder *b, const char *path)
 {
@@ -59,12 +54,18 @@ cov_file(struct cov_builder *b, const char *path)
 	return f->path ? (uint32_t)s->count : HT_COV_NONE;
 }
 
+/* What tells functions apart that stand in one place: names of the linker, where there are some. */
+static const char *
+identity(const struct ht_cov_function *f)
+{
+	return f->linkage ? f->linkage : f->name;
+}
+
 /* With a place in the source, that and the name; else module and address. */
 static int
 same_function(const struct ht_cov_function *f, const struct ht_cov_function *like)
 {
-	if (f->file != like->file || f->line != like->line || strcmp(f->name, like->name) ||
-	    !same_text(f->linkage, like->linkage))
+	if (f->file != like->file || f->line != like->line || strcmp(identity(f), identity(like)))
 		return 0;
 	return f->file != HT_COV_NONE || (f->module == like->module && f->addr == like->addr);
 }
@@ -80,7 +81,7 @@ cov_function(struct cov_builder *b, const struct ht_cov_function *wanted)
 
 	if (key.linkage && !strcmp(key.linkage, key.name))
 		key.linkage = NULL;
-	h = hash(hash(0xcbf29ce484222325u ^ key.line ^ (uint64_t)key.file << 32, key.name), key.linkage);
+	h = hash(0xcbf29ce484222325u ^ key.line ^ (uint64_t)key.file << 32, identity(&key));
 	while ((s = cov_table_find(&b->function_ids, h, n)) && !same_function(&b->functions.at[s->count], like))
 		n++;
 	if (s)
@@ -103,6 +104,17 @@ cov_function(struct cov_builder *b, const struct ht_cov_function *wanted)
 	return f->shown ? (uint32_t)s->count : HT_COV_NONE;
 }
 
+/* NULL when there is none, and when memory is out: an identity less, no lie. */
+static const char *
+build_id_text(struct cov_builder *b, const struct cov_module *m)
+{
+	char text[2 * HT_BUILD_ID_MAX + 1] = "";
+
+	for (unsigned i = 0; i < m->build_id_size; i++)
+		snprintf(text + 2 * i, 3, "%02x", m->build_id[i]);
+	return m->build_id_size ? cov_string(b, text) : NULL;
+}
+
 static int
 add_modules(struct cov_builder *b, const struct ht_coverage *c)
 {
@@ -113,7 +125,8 @@ add_modules(struct cov_builder *b, const struct ht_coverage *c)
 
 		if (!out)
 			return -HT_ENOMEM;
-		*out = (struct ht_cov_module){ .path = cov_string(b, m->path), .executed = m->executed };
+		*out = (struct ht_cov_module){ .path = cov_string(b, m->path),
+			.build_id = build_id_text(b, m), .executed = m->executed };
 		COV_EACH(g, &m->gaps)
 			out->gaps += g->count;
 		if (info->state == HT_MODULE_MISSING || info->state == HT_MODULE_CHANGED)
@@ -122,6 +135,20 @@ add_modules(struct cov_builder *b, const struct ht_coverage *c)
 			return -HT_ENOMEM;
 	}
 	return 0;
+}
+
+void
+cov_build_finish(struct cov_builder *b)
+{
+	b->config = NULL;
+	b->r.modules = b->modules.at;
+	b->r.n_modules = (uint32_t)b->modules.n;
+	b->r.files = b->files.at;
+	b->r.n_files = (uint32_t)b->files.n;
+	b->r.functions = b->functions.at;
+	b->r.n_functions = (uint32_t)b->functions.n;
+	b->r.branches = b->branches.at;
+	b->r.n_branches = (uint32_t)b->branches.n;
 }
 
 int
@@ -146,15 +173,7 @@ ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
 		ht_cov_report_free(b ? &b->r : NULL);
 		return ht_fail(diag, -rc, NULL, HT_NO_OFFSET, NULL, "out of memory while the report was made");
 	}
-	b->config = NULL;
-	b->r.modules = b->modules.at;
-	b->r.n_modules = (uint32_t)b->modules.n;
-	b->r.files = b->files.at;
-	b->r.n_files = (uint32_t)b->files.n;
-	b->r.functions = b->functions.at;
-	b->r.n_functions = (uint32_t)b->functions.n;
-	b->r.branches = b->branches.at;
-	b->r.n_branches = (uint32_t)b->branches.n;
+	cov_build_finish(b);
 	b->r.gaps = c->gaps;
 	b->r.unresolved = c->unresolved;
 	*out = &b->r;

@@ -110,7 +110,8 @@ sort_functions(struct cov_builder *b)
 	if (!place)
 		return -HT_ENOMEM;
 	for (size_t i = 0; i < b->branches.n; i++)
-		b->branches.at[i].function = place[b->branches.at[i].function];
+		if (b->branches.at[i].function != HT_COV_NONE)
+			b->branches.at[i].function = place[b->branches.at[i].function];
 	rc = permute(b->functions.at, b->functions.n, sizeof(*b->functions.at), sorted);
 	free(sorted);
 	free(place);
@@ -189,12 +190,14 @@ build_lines(struct cov_builder *b)
 			size_t k;
 
 			for (k = j; k < n && same_line(&r[j], &r[k]) && r[k].function == r[j].function; k++) {
-				own += r[k].count;
+				own = cov_add(own, r[k].count);
 				own_lost |= r[k].lost;
 			}
-			cov_tally_add(&b->functions.at[r[j].function].tally.lines, cov_state(own, own_lost));
-			note_end(&b->functions.at[r[j].function], &r[j]);
-			count += own;
+			if (r[j].function != HT_COV_NONE) {
+				cov_tally_add(&b->functions.at[r[j].function].tally.lines, cov_state(own, own_lost));
+				note_end(&b->functions.at[r[j].function], &r[j]);
+			}
+			count = cov_add(count, own);
 			lost |= own_lost;
 			j = k;
 		}
@@ -248,6 +251,52 @@ same_shape(const struct ht_cov_branch *x, const struct ht_cov_branch *y, size_t 
 	return 1;
 }
 
+static void
+add_branch(struct ht_cov_branch *into, const struct ht_cov_branch *br)
+{
+	into->taken = cov_add(into->taken, br->taken);
+	into->not_taken = cov_add(into->not_taken, br->not_taken);
+	into->lost |= br->lost;
+	into->one &= br->one;
+	into->state = cov_state(into->taken | into->not_taken, into->lost);
+}
+
+/* One branch of one module stands once. */
+static void
+fold_equal(struct cov_builder *b)
+{
+	struct ht_cov_branch *br = b->branches.at;
+	size_t out = 0;
+
+	for (size_t i = 0; i < b->branches.n; i++) {
+		struct ht_cov_branch *o = out ? &br[out - 1] : NULL;
+
+		if (o && same_place(o, &br[i]) && o->module == br[i].module && o->addr == br[i].addr)
+			add_branch(o, &br[i]);
+		else
+			br[out++] = br[i];
+	}
+	b->branches.n = out;
+}
+
+/* The run among those kept at this place, from `first` on, that is like the one at `like`; `end` if none is. */
+static size_t
+find_run(const struct cov_builder *b, size_t first, size_t end, size_t like, size_t n)
+{
+	const struct ht_cov_branch *br = b->branches.at;
+
+	while (first < end) {
+		size_t k = first;
+
+		while (k < end && br[k].module == br[first].module)
+			k++;
+		if (k - first == n && same_shape(&br[first], &br[like], n))
+			return first;
+		first = k;
+	}
+	return end;
+}
+
 /*
  * The same source in two programs has its branches twice.  Where both give a
  * line the same branches, one after the other in the same functions, they are
@@ -257,29 +306,25 @@ static void
 merge_branches(struct cov_builder *b)
 {
 	struct ht_cov_branch *br = b->branches.at;
-	size_t out = 0, first = 0, first_n = 0;
+	size_t out = 0, first = 0;
 
 	if (b->branches.n)
 		qsort(br, b->branches.n, sizeof(*br), branch_order);
+	fold_equal(b);
 	for (size_t i = 0, n; i < b->branches.n; i += n) {
+		size_t like;
+
 		n = run_length(b, i);
-		if (first_n == n && br[i].file != HT_COV_NONE && same_place(&br[first], &br[i]) &&
-		    same_shape(&br[first], &br[i], n)) {
-			for (size_t k = 0; k < n; k++) {
-				br[first + k].taken += br[i + k].taken;
-				br[first + k].not_taken += br[i + k].not_taken;
-				br[first + k].lost |= br[i + k].lost;
-				if (br[i + k].state == HT_COV_HIT || br[first + k].state == HT_COV_NOT_HIT)
-					br[first + k].state = br[i + k].state;
-			}
+		if (!out || !same_place(&br[first], &br[i]))
+			first = out;
+		like = br[i].file == HT_COV_NONE ? out : find_run(b, first, out, i, n);
+		if (like == out) {
+			memmove(&br[out], &br[i], n * sizeof(*br));
+			out += n;
 			continue;
 		}
-		if (!first_n || !same_place(&br[first], &br[i])) {
-			first = out;
-			first_n = n;
-		}
-		memmove(&br[out], &br[i], n * sizeof(*br));
-		out += n;
+		for (size_t k = 0; k < n; k++)
+			add_branch(&br[like + k], &br[i + k]);
 	}
 	b->branches.n = out;
 }
@@ -288,7 +333,8 @@ static void
 tally_outcomes(struct ht_cov_tally *t, const struct ht_cov_branch *br)
 {
 	cov_tally_add(t, cov_state(br->taken, br->lost));
-	cov_tally_add(t, cov_state(br->not_taken, br->lost));
+	if (!br->one)
+		cov_tally_add(t, cov_state(br->not_taken, br->lost));
 }
 
 static void
@@ -297,7 +343,8 @@ tally_branches(struct cov_builder *b)
 	for (size_t i = 0; i < b->branches.n; i++) {
 		struct ht_cov_branch *br = &b->branches.at[i];
 
-		tally_outcomes(&b->functions.at[br->function].tally.branches, br);
+		if (br->function != HT_COV_NONE)
+			tally_outcomes(&b->functions.at[br->function].tally.branches, br);
 		tally_outcomes(&b->modules.at[br->module].tally.branches, br);
 		tally_outcomes(&b->r.total.branches, br);
 		if (br->file != HT_COV_NONE)
@@ -348,8 +395,10 @@ drop_empty_files(struct cov_builder *b, uint32_t *place)
 	size_t out = 0;
 
 	for (size_t i = 0; i < b->files.n; i++) {
-		place[i] = b->files.at[i].n_lines ? (uint32_t)out : HT_COV_NONE;
-		if (b->files.at[i].n_lines)
+		int keep = b->keep_files || b->files.at[i].n_lines;
+
+		place[i] = keep ? (uint32_t)out : HT_COV_NONE;
+		if (keep)
 			b->files.at[out++] = b->files.at[i];
 	}
 	b->files.n = out;

@@ -17,7 +17,16 @@ struct cover {
 	size_t              n_inputs;
 	struct loss         loss;
 	int                 software; /* one of the captures is by the software trace unit */
+	int                 decoded;  /* captures that were decoded here */
+	char              **sources;  /* files that it was made from; of reports, what those were made from */
+	size_t              n_sources;
 };
+
+/* sources.c: take note of a file; EXIT_OK or EXIT_ERROR. */
+int cover_add_source(struct cover *c, const char *path);
+/* In an order that does not depend on that of the command line. */
+void cover_sort_sources(struct cover *c);
+void cover_free_sources(struct cover *c);
 
 /*
  * The formats: one row each.  X(name, option, help); cover_write_NAME() writes

@@ -109,7 +109,7 @@ count_inputs(struct cover *c, const struct cover_opts *o, char **paths, int n)
 		c->n_inputs++;
 		if (rc != EXIT_OK)
 			return rc;
-		if (cover_count(c, in) != EXIT_OK)
+		if (cover_count(c, in) != EXIT_OK || cover_add_source(c, in->path) != EXIT_OK)
 			status = EXIT_ERROR;
 	} while (c->n_inputs < (size_t)n);
 	return status;
@@ -122,6 +122,7 @@ cover_fini(struct cover *c)
 	for (size_t i = 0; i < c->n_inputs; i++)
 		input_close(&c->inputs[i]);
 	free(c->inputs);
+	cover_free_sources(c);
 }
 
 /* -- report --------------------------------------------------------------- */

@@ -46,7 +46,8 @@ lines(const struct ht_cov_report *r, const struct ht_cov_file *file)
 			const struct ht_cov_branch *b = &r->branches[l->first_branch + k];
 
 			put_outcome(branches, b, b->taken, 0);
-			put_outcome(branches, b, b->not_taken, 1);
+			if (!b->one)
+				put_outcome(branches, b, b->not_taken, 1);
 		}
 		put(o, "branches", branches);
 		put(o, "gcovr/noncode", json_object_new_boolean(0));

@@ -66,7 +66,7 @@ tallies(const struct ht_cov_tallies *t, int with_functions, int with_lines)
 static json_object *
 modules(const struct ht_cov_report *r)
 {
-	static const char *const found[] = { "lines", "symbols", "unwind", "text" };
+	static const char *const found[] = { "lines", "symbols", "unwind", "text", "report" };
 	json_object *list = json_object_new_array();
 
 	for (uint32_t i = 0; i < r->n_modules; i++) {
@@ -74,6 +74,7 @@ modules(const struct ht_cov_report *r)
 		json_object *o = json_object_new_object();
 
 		put_text(o, "path", m->path);
+		put_text(o, "build_id", m->build_id);
 		put(o, "covered", json_object_new_boolean(m->chosen && !m->why));
 		put_text(o, "why", m->why);
 		put_number(o, "executed", m->executed);
@@ -89,16 +90,18 @@ modules(const struct ht_cov_report *r)
 }
 
 static json_object *
-branch(const struct ht_cov_report *r, const struct ht_cov_branch *b)
+branch(const struct ht_cov_branch *b)
 {
 	json_object *o = json_object_new_object();
 
 	put_address(o, "address", b->addr);
 	put_number(o, "module", b->module);
-	put_text(o, "function", r->functions[b->function].name);
+	if (b->function != HT_COV_NONE)
+		put_number(o, "function", b->function);
 	put_text(o, "state", cover_state(b->state));
 	put_number(o, "taken", b->taken);
-	put_number(o, "not_taken", b->not_taken);
+	if (!b->one)
+		put_number(o, "not_taken", b->not_taken);
 	if (b->lost)
 		put(o, "lost", json_object_new_boolean(1));
 	return o;
@@ -119,11 +122,39 @@ lines(const struct ht_cov_report *r, const struct ht_cov_file *file)
 		if (l->n_branches) {
 			branches = json_object_new_array();
 			for (uint32_t k = 0; k < l->n_branches; k++)
-				json_object_array_add(branches, branch(r, &r->branches[l->first_branch + k]));
+				json_object_array_add(branches, branch(&r->branches[l->first_branch + k]));
 			put(o, "branches", branches);
 		}
 		json_object_array_add(list, o);
 	}
+	return list;
+}
+
+/* Branches that no line of the report stands for: of programs without lines, above all. */
+static json_object *
+other_branches(const struct ht_cov_report *r)
+{
+	json_object *list = json_object_new_array();
+	uint32_t i = 0;
+
+	for (uint32_t f = 0; f <= r->n_files; f++)
+		for (uint32_t k = 0; f == r->n_files ? k == 0 : k < r->files[f].n_lines; k++) {
+			const struct ht_cov_line *l = f < r->n_files ? &r->files[f].lines[k] : NULL;
+			uint32_t next = l ? l->first_branch : r->n_branches;
+
+			for (; i < next; i++) {
+				const struct ht_cov_branch *b = &r->branches[i];
+				json_object *o = branch(b);
+
+				if (b->file != HT_COV_NONE) {
+					put_number(o, "file", b->file);
+					put_number(o, "line", b->line);
+				}
+				json_object_array_add(list, o);
+			}
+			if (l)
+				i = l->first_branch + l->n_branches;
+		}
 	return list;
 }
 
@@ -159,6 +190,7 @@ functions(const struct ht_cov_report *r)
 		if (fn->file != HT_COV_NONE) {
 			put_text(o, "file", r->files[fn->file].path);
 			put_number(o, "line", fn->line);
+			put_number(o, "end_line", fn->end_line);
 		}
 		put_number(o, "module", fn->module);
 		put_address(o, "address", fn->addr);
@@ -187,8 +219,8 @@ cover_write_json(const char *path, const struct cover *c, const struct ht_cov_re
 	put_number(o, "version", VERSION);
 	put(o, "software", json_object_new_boolean(c->software));
 	put_text(o, "label", cover_label(c));
-	for (size_t i = 0; i < c->n_inputs; i++)
-		json_object_array_add(captures, json_object_new_string(c->inputs[i].path));
+	for (size_t i = 0; i < c->n_sources; i++)
+		json_object_array_add(captures, json_object_new_string(c->sources[i]));
 	put(o, "captures", captures);
 	put_number(o, "gaps", r->gaps);
 	put_number(o, "unresolved_instructions", r->unresolved);
@@ -196,6 +228,7 @@ cover_write_json(const char *path, const struct cover *c, const struct ht_cov_re
 	put(o, "modules", modules(r));
 	put(o, "files", files(r));
 	put(o, "functions", functions(r));
+	put(o, "other_branches", other_branches(r));
 	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE), f);
 	fputc('\n', f);
 	json_object_put(o);

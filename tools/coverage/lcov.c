@@ -54,7 +54,8 @@ write_branches(const struct lcov_dialect *d, FILE *f, const struct ht_cov_report
 			const struct ht_cov_branch *b = &r->branches[l->first_branch + k];
 
 			write_outcome(f, b, k, 0, b->taken, &found, &hit);
-			write_outcome(f, b, k, 1, b->not_taken, &found, &hit);
+			if (!b->one)
+				write_outcome(f, b, k, 1, b->not_taken, &found, &hit);
 		}
 	}
 	if (found)

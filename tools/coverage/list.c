@@ -39,7 +39,7 @@ print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file
 		for (uint32_t k = 0; k < file->lines[i].n_branches; k++) {
 			const struct ht_cov_branch *b = &r->branches[file->lines[i].first_branch + k];
 
-			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->lost)
+			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->one || b->lost)
 				continue;
 			fprintf(f, "%s:%u: branch %u of %u (0x%llx) %s\n", cover_path(file->path), b->line, k + 1,
 			        file->lines[i].n_branches, (unsigned long long)b->addr,

@@ -30,15 +30,16 @@ static const char schema[] =
 	" PRIMARY KEY (run, file, line)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS branch_counts (run INTEGER NOT NULL REFERENCES runs, module INTEGER NOT NULL"
 	" REFERENCES modules, address INTEGER NOT NULL, file INTEGER REFERENCES files, line INTEGER NOT NULL,"
-	" function INTEGER NOT NULL REFERENCES functions, taken INTEGER NOT NULL, not_taken INTEGER NOT NULL,"
-	" state TEXT NOT NULL, lost INTEGER NOT NULL, PRIMARY KEY (run, module, address, line, function)) WITHOUT ROWID;"
+	" function INTEGER REFERENCES functions, taken INTEGER NOT NULL, not_taken INTEGER NOT NULL,"
+	" state TEXT NOT NULL, lost INTEGER NOT NULL);"
+	"CREATE INDEX IF NOT EXISTS branch_places ON branch_counts (file, line);"
 	"CREATE VIEW IF NOT EXISTS lines AS SELECT path, line, sum(count) AS count, CASE WHEN max(state = 'hit')"
 	" THEN 'hit' WHEN max(state = 'unknown') THEN 'unknown' ELSE 'not hit' END AS state"
 	" FROM line_counts JOIN files ON files.id = file GROUP BY file, line;"
 	"CREATE VIEW IF NOT EXISTS branches AS SELECT modules.path AS module, address, files.path AS path, line,"
 	" sum(taken) AS taken, sum(not_taken) AS not_taken, max(lost) AS lost FROM branch_counts"
 	" JOIN modules ON modules.id = module LEFT JOIN files ON files.id = file"
-	" GROUP BY branch_counts.module, address, file, line, function;"
+	" GROUP BY branch_counts.module, address, file, line;"
 	"CREATE VIEW IF NOT EXISTS functions_run AS SELECT files.path AS path, line, full_name AS name,"
 	" sum(entries) AS entries, CASE WHEN max(state = 'hit') THEN 'hit' WHEN max(state = 'unknown') THEN 'unknown'"
 	" ELSE 'not hit' END AS state FROM function_counts JOIN functions ON functions.id = function"
@@ -126,8 +127,8 @@ add_run(struct db *db, const struct cover *c, const struct ht_cov_report *r)
 		free(captures);
 		return finish(s, -1);
 	}
-	for (size_t i = 0; i < c->n_inputs; i++)
-		fprintf(f, "%s%s", i ? " " : "", c->inputs[i].path);
+	for (size_t i = 0; i < c->n_sources; i++)
+		fprintf(f, "%s%s", i ? "\n" : "", c->sources[i]);
 	fclose(f);
 	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
 	bind_text(s, 1, now);
@@ -144,7 +145,7 @@ add_run(struct db *db, const struct cover *c, const struct ht_cov_report *r)
 static int
 add_paths(struct db *db, const struct ht_cov_report *r)
 {
-	static const char *const found[] = { "lines", "symbols", "unwind", "text" };
+	static const char *const found[] = { "lines", "symbols", "unwind", "text", "report" };
 	sqlite3_stmt *m = prepare(db, "INSERT INTO modules (path, found_by) VALUES (?, ?) ON CONFLICT (path) DO"
 	                              " UPDATE SET found_by = excluded.found_by RETURNING id");
 	sqlite3_stmt *f = prepare(db, "INSERT INTO files (path) VALUES (?) ON CONFLICT (path) DO UPDATE SET path ="

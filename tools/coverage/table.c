@@ -78,6 +78,8 @@ found_by(unsigned source)
 		return "symbols, no lines";
 	case HT_COV_BY_UNWIND:
 		return "unwind tables, no names";
+	case HT_COV_BY_REPORT:
+		return "the reports of other tools";
 	default:
 		return "the whole text, no names";
 	}
@@ -102,7 +104,7 @@ cover_print_summary(FILE *f, const struct cover *c, const struct ht_cov_report *
 	for (uint32_t i = 0; i < r->n_modules; i++) {
 		const struct ht_cov_module *m = &r->modules[i];
 
-		if (!m->chosen || (!m->why && !m->tally.insns.all))
+		if (!m->chosen || (!m->why && !m->tally.functions.all))
 			continue;
 		if (m->why)
 			fprintf(f, "%s: not covered: %s\n", cover_path(m->path), m->why);
@@ -116,7 +118,7 @@ cover_print_summary(FILE *f, const struct cover *c, const struct ht_cov_report *
 static int
 shown_by_itself(const struct ht_cov_module *m)
 {
-	return m->chosen && !m->why && m->source != HT_COV_BY_LINES && m->tally.insns.all;
+	return m->chosen && !m->why && m->source != HT_COV_BY_LINES && m->tally.functions.all;
 }
 
 void

@@ -17,6 +17,7 @@
 #define COMMANDS(X) \
 	X(record) \
 	X(coverage) \
+	X(merge) \
 	X(list) \
 	X(check) \
 	X(script) \
