@@ -420,6 +420,7 @@ build_streams(struct index *x)
 			                 .pid = q->pid,
 			                 .tid = q->cpu >= 0 ? -1 : q->tid,
 			                 .cpu = q->cpu,
+			                 .gapless = c->info.source == HT_SOURCE_INTEL_BTS,
 			                 .chunks = out };
 		for (uint32_t n = 0; n < q->n_pieces; n++) {
 			const struct ht_chunk *piece = &x->pieces.at[order[at++]].chunk;
@@ -444,13 +445,11 @@ info_word(const struct ht_perfdata *p, unsigned i)
 	return (uint64_t)i * 8 + 16 <= p->aux_info_size ? ht_le(p->aux_info + 8 + i * 8, 8) : 0;
 }
 
+/* Words 1 to 4 of intel_pt and intel_bts are the same. */
 static void
-read_pt_info(struct ht_container *c)
+read_clock(struct ht_container *c)
 {
 	const struct ht_perfdata *p = c->state;
-	uint64_t mtc_bits = info_word(p, HT_PERF_PT_MTC_FREQ_BITS);
-	uint64_t noretc = info_word(p, HT_PERF_PT_NORETCOMP_BIT),
-		 type = info_word(p, HT_PERF_PT_PMU_TYPE);
 
 	c->info.clock = (struct ht_clock){
 		.valid = info_word(p, HT_PERF_PT_CAP_TIME_ZERO) != 0 &&
@@ -459,6 +458,17 @@ read_pt_info(struct ht_container *c)
 		.mult = (uint32_t)info_word(p, HT_PERF_PT_TIME_MULT),
 		.zero = info_word(p, HT_PERF_PT_TIME_ZERO),
 	};
+}
+
+static void
+read_pt_info(struct ht_container *c)
+{
+	const struct ht_perfdata *p = c->state;
+	uint64_t mtc_bits = info_word(p, HT_PERF_PT_MTC_FREQ_BITS);
+	uint64_t noretc = info_word(p, HT_PERF_PT_NORETCOMP_BIT),
+		 type = info_word(p, HT_PERF_PT_PMU_TYPE);
+
+	read_clock(c);
 	c->info.cpu.tsc_ctc_num = (uint32_t)info_word(p, HT_PERF_PT_TSC_CTC_NUM);
 	c->info.cpu.tsc_ctc_den = (uint32_t)info_word(p, HT_PERF_PT_TSC_CTC_DEN);
 	c->info.cpu.nom_freq = (uint8_t)info_word(p, HT_PERF_PT_MAX_NONTURBO);
@@ -489,6 +499,8 @@ read_source(struct ht_container *c)
 		[HT_PERF_AUXTRACE_TYPE_INTEL_BTS] = HT_SOURCE_INTEL_BTS,
 		[HT_PERF_AUXTRACE_TYPE_CS_ETM] = HT_SOURCE_CORESIGHT,
 		[HT_PERF_AUXTRACE_TYPE_ARM_SPE] = HT_SOURCE_ARM_SPE,
+		[HT_PERF_AUXTRACE_TYPE_S390] = HT_SOURCE_S390_CPUMSF,
+		[HT_PERF_AUXTRACE_TYPE_HISI_PTT] = HT_SOURCE_HISI_PTT,
 	};
 	const struct ht_perfdata *p = c->state;
 	uint64_t type;
@@ -509,6 +521,8 @@ read_source(struct ht_container *c)
 	}
 	if (c->info.source == HT_SOURCE_INTEL_PT)
 		read_pt_info(c);
+	if (c->info.source == HT_SOURCE_INTEL_BTS)
+		read_clock(c);
 	if (c->info.arch == HT_ARCH_UNKNOWN &&
 	    (c->info.source == HT_SOURCE_INTEL_PT || c->info.source == HT_SOURCE_INTEL_BTS))
 		c->info.arch = HT_ARCH_X86_64;

@@ -64,6 +64,8 @@ enum ht_perf_feature {
 #define HT_PERF_AUXTRACE_TYPE_INTEL_BTS  2
 #define HT_PERF_AUXTRACE_TYPE_CS_ETM     3
 #define HT_PERF_AUXTRACE_TYPE_ARM_SPE    4
+#define HT_PERF_AUXTRACE_TYPE_S390       5
+#define HT_PERF_AUXTRACE_TYPE_HISI_PTT   6
 
 enum ht_perf_pt_word {
 	HT_PERF_PT_PMU_TYPE = 0,

@@ -36,6 +36,7 @@ info_source_name(enum ht_trace_source source)
 		[HT_SOURCE_NONE] = "no trace", [HT_SOURCE_INTEL_PT] = "Intel PT",
 		[HT_SOURCE_INTEL_BTS] = "Intel BTS", [HT_SOURCE_CORESIGHT] = "CoreSight",
 		[HT_SOURCE_ARM_SPE] = "Arm SPE", [HT_SOURCE_BRANCH_STACK] = "branch stacks",
+		[HT_SOURCE_S390_CPUMSF] = "s390 CPU measurement", [HT_SOURCE_HISI_PTT] = "HiSilicon PTT",
 		[HT_SOURCE_OTHER] = "other",
 	};
 

@@ -144,6 +144,8 @@ source_name(enum ht_trace_source source)
 	case HT_SOURCE_CORESIGHT: return "CoreSight";
 	case HT_SOURCE_ARM_SPE: return "Arm SPE";
 	case HT_SOURCE_BRANCH_STACK: return "branch stacks";
+	case HT_SOURCE_S390_CPUMSF: return "s390 CPU measurement";
+	case HT_SOURCE_HISI_PTT: return "HiSilicon PTT";
 	default: return "of an unknown source";
 	}
 }

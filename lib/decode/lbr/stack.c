@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Branch stacks into events.  A chunk of the stream is the stack of one sample,
- * the newest entry first; it is told from the oldest on.  Where one entry led
+ * Branch stacks and Intel BTS into events.  A chunk of a stream of stacks is
+ * that of one sample, the newest entry first; it is told from the oldest on.
+ * BTS has every branch, in order, and goes on from chunk to chunk.  Where one entry led
  * to and where the next one left lies code that ran without a taken branch: it
  * is walked, so that blocks and the conditional branches passed come out as
  * from a trace.  Where the code is missing a BLOCK says from where to where (its
@@ -21,6 +22,8 @@ struct stack {
 	struct ht_graph graph;
 	uint32_t        chunk;
 	uint32_t        left;      /* entries of this chunk not told yet */
+	int             bts;
+	uint8_t         sampled;   /* HT_BR_SAMPLED or 0 */
 	struct ht_branch_entry entry; /* the one being told */
 	int             walking;   /* between the entry before and `entry` */
 	int             pending;   /* `entry` itself comes next */
@@ -46,24 +49,48 @@ put(struct stack *s, const struct ht_event *ev)
 	s->ev[s->n++] = *ev;
 }
 
+/* Where in its chunk the entry is that was taken last. */
+static size_t
+entry_at(const struct stack *s, const struct ht_chunk *c)
+{
+	size_t n = (size_t)(c->size / HT_BRANCH_ENTRY_SIZE);
+
+	return (s->bts ? n - 1 - s->left : s->left) * HT_BRANCH_ENTRY_SIZE;
+}
+
+/* A sample's time is in ns; BTS has the ticks of when the chunk was written. */
+static uint64_t
+chunk_ns(const struct ht_decoder *d, const struct ht_chunk *c)
+{
+	const struct stack *s = d->state;
+
+	if (!s->bts)
+		return c->ref;
+	return d->info->clock.valid ? ht_clock_tsc_to_ns(&d->info->clock, c->ref) : 0;
+}
+
 /* -- gaps -------------------------------------------------------------------- */
 
-/* The gap that was growing is complete. */
 static void
-gap_close(struct ht_decoder *d)
+put_gap(struct ht_decoder *d)
 {
 	struct stack *s = d->state;
-	int i;
+	int i = ht_decoder_add_gap(d, &s->gap);
 
-	if (!s->gap.bytes)
-		return;
-	i = ht_decoder_add_gap(d, &s->gap);
 	if (i < 0)
 		s->failed = i;
 	else
 		put(s, &(struct ht_event){ .kind = HT_EV_GAP, .a = s->gap.offset, .b = s->gap.bytes,
 		                           .n = (uint32_t)i });
 	s->gap.bytes = 0;
+}
+
+/* The gap that was growing is complete. */
+static void
+gap_close(struct ht_decoder *d)
+{
+	if (((struct stack *)d->state)->gap.bytes)
+		put_gap(d);
 }
 
 /*
@@ -80,13 +107,13 @@ gap(struct ht_decoder *d, enum ht_gap_kind kind, uint64_t ip, const char *why)
 	d->stats.bytes_skipped += HT_BRANCH_ENTRY_SIZE;
 	if (s->gap.bytes && s->gap.kind == kind && s->gap.why == why) {
 		s->gap.bytes += HT_BRANCH_ENTRY_SIZE;
-		s->gap.ns_to = c->ref;
+		s->gap.ns_to = chunk_ns(d, c);
 		return;
 	}
 	gap_close(d);
 	s->gap = (struct ht_gap){ .kind = (uint8_t)kind, .ip = ip, .bytes = HT_BRANCH_ENTRY_SIZE,
-		                  .offset = c->stream_offset + (uint64_t)s->left * HT_BRANCH_ENTRY_SIZE,
-		                  .ns_from = c->ref, .ns_to = c->ref, .why = why };
+		                  .offset = c->stream_offset + entry_at(s, c),
+		                  .ns_from = chunk_ns(d, c), .ns_to = chunk_ns(d, c), .why = why };
 }
 
 /* -- between two entries ------------------------------------------------------- */
@@ -98,7 +125,7 @@ put_block(struct ht_decoder *d, uint64_t a, uint64_t b, uint32_t n, unsigned ins
 	if (d->want & HT_DECODE_BLOCKS)
 		put(d->state, &(struct ht_event){ .kind = HT_EV_BLOCK, .a = a, .b = b, .n = n,
 		                                  .insn = (uint8_t)insn, .size = (uint8_t)size,
-		                                  .flags = HT_BR_SAMPLED });
+		                                  .flags = ((struct stack *)d->state)->sampled });
 }
 
 /* The way ends at the branch of `entry`. */
@@ -181,7 +208,7 @@ walk(struct ht_decoder *d)
 		if (d->want & HT_DECODE_BRANCHES)
 			put(s, &(struct ht_event){ .kind = HT_EV_BRANCH, .a = b->last, .b = b->next,
 			                           .insn = b->insn, .size = b->last_size,
-			                           .flags = HT_BR_SAMPLED });
+			                           .flags = s->sampled });
 	}
 	s->at = b->next;
 }
@@ -238,7 +265,7 @@ put_entry(struct ht_decoder *d)
 	if (d->want & HT_DECODE_BRANCHES)
 		put(s, &(struct ht_event){
 			.kind = HT_EV_BRANCH, .a = e->from, .b = e->to, .insn = s->insn, .size = s->size,
-			.flags = (uint8_t)(HT_BR_TAKEN | HT_BR_SAMPLED | (e->mispred ? HT_BR_MISPRED : 0) |
+			.flags = (uint8_t)(HT_BR_TAKEN | s->sampled | (e->mispred ? HT_BR_MISPRED : 0) |
 			                   (e->abort ? HT_BR_ABORT : 0) | (e->in_tx ? HT_BR_IN_TX : 0)) });
 	s->at = e->to;
 	s->linked = e->to != 0;
@@ -253,7 +280,14 @@ next_entry(struct ht_decoder *d)
 
 	s->left--;
 	d->stats.bytes_decoded += HT_BRANCH_ENTRY_SIZE;
-	ht_branch_entry_read(c->data + (size_t)s->left * HT_BRANCH_ENTRY_SIZE, e);
+	ht_branch_entry_read(c->data + entry_at(s, c), e);
+	if (s->bts) {
+		/* The third word has one bit: "predicted", the fifth, where stacks have cycles. */
+		int predicted = e->cycles & 1;
+
+		*e = (struct ht_branch_entry){ .from = e->from, .to = e->to,
+			                       .predicted = (uint8_t)predicted, .mispred = !predicted };
+	}
 	/* An empty slot, or what was speculated and never ran. */
 	if ((!e->from && !e->to) || e->spec == HT_SPEC_WRONG)
 		return;
@@ -277,6 +311,18 @@ next_entry(struct ht_decoder *d)
 
 /* -- samples --------------------------------------------------------------------- */
 
+/* Records are missing before chunk `c`, or at the end, in front of an empty one. */
+static void
+lost_bytes(struct ht_decoder *d, const struct ht_chunk *c)
+{
+	struct stack *s = d->state;
+
+	gap_close(d);
+	s->gap = (struct ht_gap){ .kind = HT_GAP_AUX_LOST, .offset = c->stream_offset, .ip = s->entry.to,
+		                  .ns_from = chunk_ns(d, c), .why = "the kernel or the recorder lost records" };
+	put_gap(d);
+}
+
 /*
  * Into the next chunk.  1; 0 at the end of the stream, and when the batch must
  * be given out first because the address space changes here.
@@ -287,18 +333,18 @@ next_sample(struct ht_decoder *d)
 	struct stack *s = d->state;
 	const struct ht_chunk *c;
 	const struct ht_range *ranges;
+	uint64_t ns;
 	uint32_t n;
 	int r;
 
-	if (s->chunk + 1 >= d->stream->n_chunks && s->chunk != UINT32_MAX)
-		return 0;
-	if (!d->stream->n_chunks)
+	if (s->chunk + 1 == d->stream->n_chunks || !d->stream->n_chunks)
 		return 0;
 	c = &d->stream->chunks[s->chunk + 1];
-	if (ht_view_next_change(d->view) <= c->ref) {
+	ns = chunk_ns(d, c);
+	if (ht_view_next_change(d->view) <= ns) {
 		if (s->n)
 			return 0;
-		r = ht_view_advance(d->view, c->ref);
+		r = ht_view_advance(d->view, ns);
 		if (r < 0) {
 			s->failed = r;
 			return 0;
@@ -309,9 +355,13 @@ next_sample(struct ht_decoder *d)
 	}
 	s->chunk++;
 	s->left = (uint32_t)(c->size / HT_BRANCH_ENTRY_SIZE);
-	s->linked = 0;
-	if (d->want & HT_DECODE_TIME)
-		put(s, &(struct ht_event){ .kind = HT_EV_TIME, .a = c->ref, .b = c->ref,
+	d->stats.bytes_decoded += c->size % HT_BRANCH_ENTRY_SIZE; /* filled up at the end */
+	if (!s->bts || c->lost_before)
+		s->linked = 0;
+	if (s->bts && c->lost_before)
+		lost_bytes(d, c);
+	if (d->want & HT_DECODE_TIME && ns)
+		put(s, &(struct ht_event){ .kind = HT_EV_TIME, .a = ns, .b = c->ref,
 		                           .flags = HT_EV_F_SYNC });
 	return 1;
 }
@@ -344,7 +394,7 @@ stack_next(struct ht_decoder *d, struct ht_event *ev, int n)
 static int
 stack_can(enum ht_trace_source source)
 {
-	return source == HT_SOURCE_BRANCH_STACK;
+	return source == HT_SOURCE_BRANCH_STACK || source == HT_SOURCE_INTEL_BTS;
 }
 
 static int
@@ -355,6 +405,8 @@ stack_open(struct ht_decoder *d, struct ht_diag *diag)
 	if (!s)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	s->chunk = UINT32_MAX; /* in front of the first */
+	s->bts = d->stream->source == HT_SOURCE_INTEL_BTS;
+	s->sampled = s->bts ? 0 : HT_BR_SAMPLED;
 	ht_graph_init(&s->graph, read_code, d->view);
 	d->state = s;
 	return 0;

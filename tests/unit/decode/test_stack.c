@@ -32,6 +32,7 @@ struct run {
 	struct ht_decoder *decoder;
 	char               text[4096];
 	uint64_t           lost;
+	int                exact;
 	struct ht_decoder_stats stats;
 };
 
@@ -55,10 +56,10 @@ describe(struct run *r, const struct ht_event *ev)
 	const struct ht_gap *g;
 
 	if (ev->kind == HT_EV_BLOCK) {
-		assert_true(ev->flags & HT_BR_SAMPLED);
+		assert_int_equal(!(ev->flags & HT_BR_SAMPLED), r->exact);
 		snprintf(p, left, "%llx-%llx:%u ", (unsigned long long)ev->a, (unsigned long long)ev->b, ev->n);
 	} else if (ev->kind == HT_EV_BRANCH) {
-		assert_true(ev->flags & HT_BR_SAMPLED);
+		assert_int_equal(!(ev->flags & HT_BR_SAMPLED), r->exact);
 		snprintf(p, left, "%llx%s%llx%s%s ", (unsigned long long)ev->a,
 		         ev->flags & HT_BR_TAKEN ? ">" : "|", (unsigned long long)ev->b,
 		         ev->insn == HT_INSN_COND ? "c" : ev->insn == HT_INSN_RET ? "r"
@@ -232,6 +233,29 @@ test_other_arch(void **state)
 	                            "(trace does not fit the code 24) ");
 }
 
+/* Intel BTS: in order, nothing left out, on from chunk to chunk unless bytes are missing. */
+static void
+test_bts(void **state)
+{
+	static const struct entry e[] = { { 0x1004, 0x1000, 0x10 }, { 0x1001, 0x1006, 0 }, { 0, 0, 0 },
+		                          { 0x1008, 0x1000, 0x10 }, { 0x1004, 0x1000, 0x10 } };
+	struct run r;
+	struct ht_chunk *c;
+
+	(void)state;
+	begin(&r);
+	r.exact = 1;
+	fake_trace(&r.fake, 1, 1, &e[0], 24);
+	fake_trace(&r.fake, 1, 1, &e[1], 72);
+	c = fake_trace(&r.fake, 1, 1, &e[4], 24);
+	c->lost_before = 1;
+	r.fake.stream.source = HT_SOURCE_INTEL_BTS;
+	r.fake.stream.gapless = 1;
+	decode(&r);
+	assert_string_equal(r.text, "1004>1000j 1000-1001:2 1001>1006c! 1006-1006:1 1008-1008:1 1008>1000r "
+	                            "(AUX data lost 0) 1004>1000j ");
+}
+
 int
 main(void)
 {
@@ -240,6 +264,7 @@ main(void)
 		cmocka_unit_test(test_no_code),    cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_not_run),    cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_samples),    cmocka_unit_test(test_other_arch),
+		cmocka_unit_test(test_bts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
