@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,4 +124,34 @@ ht_filter_build(const struct ht_capture_config *config, const struct ht_program 
 	for (size_t i = 0; !rc && config->filters && config->filters[i]; i++)
 		rc = add_filter(config->filters[i], program, buf, size, &used, diag);
 	return rc ? rc : used ? (int)used + 1 : 0;
+}
+
+void
+ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met)
+{
+	const char *slash;
+
+	if (rec->kind != HT_REC_MMAP || !config->modules)
+		return;
+	slash = strrchr(rec->u.map.path, '/');
+	for (unsigned i = 0; i < 64 && config->modules[i]; i++)
+		if (!fnmatch(config->modules[i], rec->u.map.path, 0) ||
+		    (slash && !fnmatch(config->modules[i], slash + 1, 0)))
+			*met |= 1ull << i;
+}
+
+void
+ht_filter_tell_unmet(const struct ht_capture_config *config, uint64_t met)
+{
+	if (!config->modules || !config->note)
+		return;
+	for (unsigned i = 0; i < 64 && config->modules[i]; i++) {
+		char text[512];
+
+		if (met >> i & 1)
+			continue;
+		snprintf(text, sizeof(text), "--module %s: no such module was loaded; nothing of it is in the trace",
+		         config->modules[i]);
+		config->note(config->note_arg, text);
+	}
 }

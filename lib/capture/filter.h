@@ -6,11 +6,17 @@
 #include <stddef.h>
 
 #include <hwtrace/capture.h>
+#include <hwtrace/container.h>
 
 #include "core/program.h"
 
 /* Fills `buf`; returns the bytes used (0: no filter), or -HT_E... with what is wrong. */
 int ht_filter_build(const struct ht_capture_config *config, const struct ht_program *program, char *buf,
                     size_t size, struct ht_diag *diag);
+
+/* Notes in `met`, a bit a glob, which --module the mapping `rec` satisfies; other records are none. */
+void ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met);
+/* Tells of each --module that no mapping satisfied: a name mistyped leaves an empty trace. */
+void ht_filter_tell_unmet(const struct ht_capture_config *config, uint64_t met);
 
 #endif

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/filter.h"
 #include "capture/gate.h"
 #include "capture/proc.h"
 #include "capture/ptrace.h"
@@ -67,6 +68,7 @@ ht_ptrace_fail(struct ht_ptrace *r, int rc, const struct ht_diag *diag)
 void
 ht_ptrace_record(struct ht_ptrace *r, struct ht_record *rec)
 {
+	ht_filter_meet(r->config, rec, &r->met);
 	if (!r->failed && ht_perf_writer_record(r->writer, rec) < 0)
 		ht_ptrace_fail(r, -HT_EIO, ht_perf_writer_diag(r->writer));
 }
@@ -393,6 +395,8 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 		began = 0;
 	if (!rc)
 		rc = r->failed;
+	if (began)
+		ht_filter_tell_unmet(config, r->met);
 	if (rc < 0)
 		ht_perf_writer_abort(r->writer);
 	else

@@ -119,6 +119,7 @@ struct ht_ptrace {
 	struct ht_diag           *diag;
 	struct ht_perf_writer    *writer;
 	int                       failed;   /* -HT_E...: writing has ended, the program runs on */
+	uint64_t                  met;      /* ht_filter_meet() */
 	long                      options;  /* PTRACE_O_* */
 	pid_t                     main_pid;
 	int                       main_ended;

@@ -103,6 +103,7 @@ struct recording {
 	struct ht_child        child;
 	uint64_t               next_all, next_reap; /* ns */
 	int                    told; /* the writer's error was told */
+	uint64_t               met;  /* ht_filter_meet() */
 };
 
 static uint64_t
@@ -142,6 +143,7 @@ to_record(void *arg, const struct ht_record *rec)
 {
 	struct recording *r = arg;
 
+	ht_filter_meet(r->config, rec, &r->met);
 	return told(r, ht_perf_writer_record(r->writer, rec));
 }
 
@@ -314,6 +316,7 @@ conclude(struct recording *r, struct ht_capture_result *result, struct ht_diag *
 	int rc = ht_perf_writer_finish(r->writer, diag);
 
 	r->writer = NULL;
+	ht_filter_tell_unmet(r->config, r->met);
 	result->wait_status = r->child.wait_status;
 	result->processes = stats->processes;
 	result->threads = stats->threads;

@@ -57,6 +57,44 @@ remove_pid(struct ht_sideband *s, int32_t pid)
 	memmove(s->pids.at + i, s->pids.at + i + 1, (s->pids.n - i) * sizeof(*s->pids.at));
 }
 
+/* -- notes ---------------------------------------------------------------- */
+
+#define NOTES_MAX 64 /* different ones; what comes after is told each time */
+
+/* The same sentence is told once, and how often it came at the end. */
+static void
+tell(struct ht_sideband *s, const char *text)
+{
+	char *copy;
+
+	for (size_t i = 0; i < s->notes.n; i++)
+		if (!strcmp(s->notes.at[i].text, text)) {
+			s->notes.at[i].times++;
+			return;
+		}
+	s->note(s->arg, text);
+	copy = s->notes.n < NOTES_MAX ? strdup(text) : NULL;
+	if (copy && ht_vec_reserve(&s->notes, s->notes.n + 1) == 0)
+		s->notes.at[s->notes.n++] = (struct ht_sideband_note){ copy, 1 };
+	else
+		free(copy);
+}
+
+static void
+count_notes(struct ht_sideband *s)
+{
+	for (size_t i = 0; i < s->notes.n; i++) {
+		char text[4096 + 160];
+
+		if (s->notes.at[i].times > 1) {
+			snprintf(text, sizeof(text), "%u times: %s", s->notes.at[i].times, s->notes.at[i].text);
+			s->note(s->arg, text);
+		}
+		free(s->notes.at[i].text);
+	}
+	s->notes.n = 0;
+}
+
 /* -- programs that were to be traced -------------------------------------- */
 
 #define AWAITED_MAX 1024
@@ -86,7 +124,7 @@ end_wait(struct ht_sideband *s, int32_t pid, int missed)
 		snprintf(text, sizeof(text), "%s (process %d) was not traced: in it the trace unit could not be "
 		         "loaded, or could not reach the recorder", e->path, (int)pid);
 		if (missed)
-			s->note(s->arg, text);
+			tell(s, text);
 		free(e->path);
 		*e = s->awaited.at[--s->awaited.n];
 	}
@@ -97,6 +135,7 @@ ht_sideband_finish(struct ht_sideband *s)
 {
 	while (s->awaited.n)
 		end_wait(s, s->awaited.at[0].pid, 1);
+	count_notes(s);
 }
 
 void
@@ -104,6 +143,9 @@ ht_sideband_fini(struct ht_sideband *s)
 {
 	for (size_t i = 0; i < s->awaited.n; i++)
 		free(s->awaited.at[i].path);
+	for (size_t i = 0; i < s->notes.n; i++)
+		free(s->notes.at[i].text);
+	ht_vec_free(&s->notes);
 	ht_vec_free(&s->awaited);
 	ht_vec_free(&s->pids);
 }
@@ -261,7 +303,7 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 		break;
 	case HT_SB_NOTE:
 		end_wait(s, rec.pid, 0);
-		s->note(s->arg, text);
+		tell(s, text);
 		break;
 	default:
 		break;

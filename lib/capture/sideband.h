@@ -14,6 +14,11 @@ struct ht_sideband_image {
 	char   *path;
 };
 
+struct ht_sideband_note {
+	char    *text;
+	uint32_t times;
+};
+
 struct ht_sideband {
 	struct ht_clock clock;
 	void (*record)(void *arg, const struct ht_record *rec);
@@ -21,6 +26,7 @@ struct ht_sideband {
 	void  *arg;
 	uint32_t processes, threads; /* that were met */
 	struct { int32_t *at; size_t n, cap; } pids; /* processes that live, sorted */
+	struct { struct ht_sideband_note *at; size_t n, cap; } notes; /* that were told, no two alike */
 	struct { struct ht_sideband_image *at; size_t n, cap; } awaited; /* of whom nothing was heard yet */
 };
 
@@ -28,7 +34,7 @@ struct ht_sideband {
 void ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size);
 /* The end of a thread that could not tell of it. */
 void ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time);
-/* The recording is over: names the programs that were to be traced and never were. */
+/* The recording is over: names the programs that were to be traced and never were, counts repeated notes. */
 void ht_sideband_finish(struct ht_sideband *s);
 void ht_sideband_fini(struct ht_sideband *s);
 

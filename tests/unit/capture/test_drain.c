@@ -482,6 +482,22 @@ missing_program_is_told(void **state)
 	tear_down(&b);
 }
 
+static void
+same_note_is_told_once(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	for (int i = 0; i < 100; i++)
+		sideband(b.shm.h, (struct ht_sb_record){ .type = HT_SB_NOTE }, i % 10 ? "often" : "rarely", 6);
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(b.sink.notes, 2);
+	ht_drain_finish(b.drain); /* counts both */
+	assert_int_equal(b.sink.notes, 4);
+	tear_down(&b);
+}
+
 /* Records of all lengths through a small ring, many times around. */
 static void
 sideband_wraps(void **state)
@@ -630,7 +646,7 @@ main(void)
 		cmocka_unit_test(the_dead_are_completed),
 		cmocka_unit_test(a_dead_lock_is_broken),
 		cmocka_unit_test(sideband_becomes_records),
-		cmocka_unit_test(missing_program_is_told),
+		cmocka_unit_test(missing_program_is_told), cmocka_unit_test(same_note_is_told_once),
 		cmocka_unit_test(sideband_wraps),
 		cmocka_unit_test(damaged_sideband_is_told),
 		cmocka_unit_test(overwrite_keeps_the_last_bytes),
