@@ -66,6 +66,10 @@ cp "$programs/longjump" "$tmp/prog"
 "$hwtrace" script -i "$tmp/data" --itrace=b -F ip >"$tmp/whole" 2>/dev/null
 bad "a thread that is not there" 1 'none of its 1 streams' script -i "$tmp/data" --tid 1
 
+bad "a filter that this capture cannot answer" 1 'streams are of threads, not of CPUs' script -i "$tmp/data" --cpu 0
+bad "two reports in one file" 64 'two reports cannot go to the same place' coverage --lcov - --json - "$tmp/data"
+bad "a report over another" 64 'two reports cannot go to the same place' coverage --lcov "$tmp/x" -o "$tmp/x" "$tmp/data"
+
 # What could not be printed is an error, whoever prints.
 wrong=
 for c in --help --version "record --help" list check "completion bash" "completion zsh" \

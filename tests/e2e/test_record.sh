@@ -99,6 +99,11 @@ says missing-folder-text 'folder no/such/folder: No such file' err.txt
 "$hwtrace" record --backend qemu -p $$ 2>err.txt
 [ $? -eq 125 ] && pass qemu-cannot-attach || fail qemu-cannot-attach
 status filter-error 125 --filter nonsense true
+status no-such-module 0 --module 'no-such*' --module 'libc*' sh -c :
+says no-such-module-text "no-such\*: no such module was loaded" err.txt
+[ "$(grep -c 'no such module' err.txt)" -eq 1 ] && pass module-met || fail module-met "$(cat err.txt)"
+status pid-0 125 -p 0
+status overwrite-0 125 --overwrite 0 true
 status filter-symbol 125 --filter no_such_function@sh sh -c :
 says filter-symbol-text "no function 'no_such_function'" err.txt
 

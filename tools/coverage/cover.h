@@ -73,6 +73,8 @@ struct report_opts {
 	  "the source with counts beside it; ##### did not run" }
 
 /* report.c: all that the options ask for; EXIT_OK or EXIT_ERROR. */
+/* A place that two reports are to be written to, or NULL. */
+const char *cover_shared_place(const struct report_opts *o);
 int cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r);
 
 /* count.c: decode every stream of in->container into c->counts; EXIT_OK or EXIT_ERROR. */

@@ -246,7 +246,9 @@ run(int argc, char **argv)
 	first = opts_parse_mixed(&command_coverage, dashes, argv, &o);
 	if (first < 0)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
-	if (dashes < argc) {
+	if (cover_shared_place(&o.report)) {
+		status = usage_error("two reports cannot go to the same place");
+	} else if (dashes < argc) {
 		if (first < dashes || o.input.file || o.input.pt)
 			status = usage_error("a capture and a command are one too many");
 		else if (dashes + 1 == argc)

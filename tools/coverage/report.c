@@ -20,6 +20,21 @@ stdout_is_taken(const struct report_opts *o)
 	return 0;
 }
 
+const char *
+cover_shared_place(const struct report_opts *o)
+{
+	for (int i = 0; i < COVER_FORMAT_COUNT; i++) {
+		if (!o->formats[i])
+			continue;
+		if (o->output && !strcmp(o->output, o->formats[i]))
+			return o->output;
+		for (int k = 0; k < i; k++)
+			if (o->formats[k] && !strcmp(o->formats[k], o->formats[i]))
+				return o->formats[i];
+	}
+	return NULL;
+}
+
 static void
 print_report(FILE *f, const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
 {

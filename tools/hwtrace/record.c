@@ -19,6 +19,8 @@ struct record_opts {
 	struct opt_list modules, filters;
 };
 
+#define NOT_GIVEN UINT64_MAX
+
 static const struct opt opts[] = {
 	{ 'o', "output", "FILE", OPT_STRING, offsetof(struct record_opts, output),
 	  "file to write (perf.data); an older one is kept as FILE.old" },
@@ -117,13 +119,15 @@ const struct command command_record = {
 static int
 check_opts(const struct record_opts *o, int operands)
 {
-	if (o->pid && operands)
+	if (o->pid != NOT_GIVEN && operands)
 		return tool_error("record: -p PID and a command are one too many");
-	if (!o->pid && !operands)
+	if (o->pid == NOT_GIVEN && !operands)
 		return tool_error("record: no command to run; see hwtrace record --help");
-	if (o->pid > INT32_MAX)
+	if (o->overwrite == 0)
+		return tool_error("record: --overwrite 0 would keep nothing");
+	if (o->pid != NOT_GIVEN && (o->pid == 0 || o->pid > INT32_MAX))
 		return tool_error("record: not a process: %llu", (unsigned long long)o->pid);
-	if (o->overwrite && o->buffer)
+	if (o->overwrite != NOT_GIVEN && o->buffer)
 		return tool_error("record: --overwrite and --buffer both give the size of the buffer; choose one");
 	return 0;
 }
@@ -131,7 +135,7 @@ check_opts(const struct record_opts *o, int operands)
 static int
 run(int argc, char **argv)
 {
-	struct record_opts o = { .output = "perf.data" };
+	struct record_opts o = { .output = "perf.data", .pid = NOT_GIVEN, .overwrite = NOT_GIVEN };
 	char **cmdline = typed(argc, argv);
 	int first = opts_parse(&command_record, argc, argv, &o);
 	struct ht_capture_result result;
@@ -145,11 +149,11 @@ run(int argc, char **argv)
 	}
 	config.backend = o.backend;
 	config.output = o.output;
-	config.argv = o.pid ? NULL : argv + first;
-	config.pid = (pid_t)o.pid;
+	config.argv = o.pid != NOT_GIVEN ? NULL : argv + first;
+	config.pid = o.pid != NOT_GIVEN ? (pid_t)o.pid : 0;
 	config.flags = (o.no_inherit ? HT_CAPTURE_NO_INHERIT : 0) | (o.no_retcomp ? HT_CAPTURE_NO_RETCOMP : 0) |
-	               (o.cyc ? HT_CAPTURE_CYC : 0) | (o.overwrite ? HT_CAPTURE_OVERWRITE : 0);
-	config.buffer_bytes = o.overwrite ? o.overwrite : o.buffer;
+	               (o.cyc ? HT_CAPTURE_CYC : 0) | (o.overwrite != NOT_GIVEN ? HT_CAPTURE_OVERWRITE : 0);
+	config.buffer_bytes = o.overwrite != NOT_GIVEN ? o.overwrite : o.buffer;
 	config.psb_period = o.psb_period > UINT32_MAX ? UINT32_MAX : (uint32_t)o.psb_period;
 	config.modules = o.modules.at;
 	config.filters = o.filters.at;

@@ -126,6 +126,9 @@ choose_streams(struct job *j)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ht_stream *s = ht_container_stream(j->in.container, i);
 
+		if (j->opts.cpus && s->cpu < 0)
+			return tool_error("%s: its streams are of threads, not of CPUs; leave out --cpu",
+			                  j->in.path);
 		j->skip[i] = (s->tid >= 0 && !id_list_has(&j->tids, s->tid)) ||
 		             (s->pid >= 0 && !id_list_has(&j->pids, s->pid)) ||
 		             (s->cpu >= 0 && !id_list_has(&j->cpus, s->cpu));
