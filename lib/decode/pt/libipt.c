@@ -257,6 +257,29 @@ stream_end(struct ht_libipt *s)
 		ht_libipt_gap(s, &gap);
 }
 
+/*
+ * libipt follows direct branches until the trace has a say, and for ever where
+ * they lead in a circle and the trace does not fit.
+ */
+static int
+goes_round(struct ht_libipt *s)
+{
+	struct ring *r = &s->ring;
+
+	if (s->branch.insn != HT_INSN_JUMP && s->branch.insn != HT_INSN_CALL) {
+		memset(r, 0, sizeof(*r));
+		return 0;
+	}
+	if (r->limit && r->mark == s->branch.from)
+		return 1;
+	if (r->steps++ == r->limit) {
+		r->mark = s->branch.from;
+		r->limit = r->limit * 2 + 1;
+		r->steps = 0;
+	}
+	return 0;
+}
+
 /* -- stepping ------------------------------------------------------------ */
 
 static void
@@ -266,6 +289,7 @@ step_event(struct ht_libipt *s)
 	struct pt_event ev = { .type = none };
 	int status;
 
+	memset(&s->ring, 0, sizeof(s->ring));
 	s->event_ip = s->branch.valid ? ht_libipt_peek(s) : 0;
 	status = pt_insn_event(s->dec, &ev, sizeof(ev));
 	/* What follows an event may be in error; the event itself was taken all the same. */
@@ -288,6 +312,7 @@ step_insn(struct ht_libipt *s)
 	/* Neither time nor the view change before a branch or an event. */
 	do {
 		s->missed = 0;
+		insn.iclass = ptic_error; /* an error may leave it as it was */
 		status = pt_insn_next(s->dec, &insn, sizeof(insn));
 		if (insn.iclass == ptic_error)
 			break;
@@ -313,6 +338,9 @@ step_insn(struct ht_libipt *s)
 			segment_end(s);
 		else
 			failed(s, status, 0, 0);
+	} else if (s->branch.valid && goes_round(s)) {
+		memset(&s->ring, 0, sizeof(s->ring));
+		failed(s, -pte_bad_query, 0, 0);
 	}
 }
 

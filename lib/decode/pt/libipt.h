@@ -19,6 +19,12 @@ struct pending {
 	uint8_t  insn, size;
 };
 
+/* Finds a walk that goes round for ever: the mark moves up at each power of two steps. */
+struct ring {
+	uint64_t mark;  /* address of a direct branch */
+	uint32_t steps, limit;
+};
+
 /* Instructions in a row, not handed out yet. */
 struct open_block {
 	uint32_t n; /* 0 = none */
@@ -49,6 +55,7 @@ struct ht_libipt {
 
 	struct pending          branch;
 	struct open_block       block;
+	struct ring             ring;   /* direct branches since trace was taken last */
 	uint64_t                last_ip;
 	uint64_t                event_ip; /* where a branch in front of the event at hand went */
 	unsigned                mode;   /* bits, as told last */
