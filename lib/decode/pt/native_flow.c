@@ -251,7 +251,7 @@ take_deferred_target(struct ht_pt_engine *e)
 	const uint8_t *bytes;
 	uint64_t ip;
 	size_t n;
-	int rc;
+	int rc = HT_PT_NEED_MORE;
 
 	while ((n = ht_pt_input_peek(&e->in, &bytes)) > 0) {
 		unsigned block = e->block;
@@ -262,6 +262,7 @@ take_deferred_target(struct ht_pt_engine *e)
 		ht_pt_input_advance(&e->in, (size_t)rc);
 		if (p.kind != HT_PT_TIP) {
 			ht_pt_take_packet(e, &p);
+			rc = HT_PT_NEED_MORE;
 			continue;
 		}
 		if (!take_ip(e, &p, &ip))
@@ -270,6 +271,10 @@ take_deferred_target(struct ht_pt_engine *e)
 	}
 	e->walk.fail_kind = HT_GAP_MISMATCH;
 	e->walk.why = "the trace has an outcome where the code branches to a target that is not told";
+	if (rc == HT_PT_NEED_MORE) {
+		e->walk.fail_kind = e->in.at + 1 < e->in.n_chunks ? HT_GAP_AUX_LOST : HT_GAP_CUT;
+		e->walk.why = "the trace ends in front of a target that outcomes have overtaken";
+	}
 	return misfit(e);
 }
 
