@@ -315,8 +315,6 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 	struct ht_block *b;
 	int rc;
 
-	if (w->mode != 64)
-		ip &= 0xffffffffu;
 	while (w->ip != ip) {
 		b = here(w);
 		if (!b)
@@ -355,8 +353,6 @@ ht_walk_leads_to(struct ht_walk *w, uint64_t ip)
 	uint64_t last;
 	uint8_t size;
 
-	if (w->mode != 64)
-		ip &= 0xffffffffu;
 	while (b && b->start != ip && ht_graph_split(&w->graph, b, ip, &last, &size) < 0) {
 		if (b->end == HT_END_NO_CODE)
 			return 1;

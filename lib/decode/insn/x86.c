@@ -98,7 +98,8 @@ target_of(const ZydisDecodedInstruction *z, uint64_t ip, unsigned mode)
 
 	if (mode == 64)
 		return target;
-	return z->operand_width == 16 ? target & 0xffff : target & 0xffffffff;
+	/* In 16-bit code addresses have the base of the segment in them, which does not wrap. */
+	return mode == 32 && z->operand_width == 16 ? target & 0xffff : target & 0xffffffff;
 }
 
 int
