@@ -178,6 +178,7 @@ leave(struct model *m, const struct model_insn *x, uint64_t to)
 	struct ht_x86_insn i = step_insn(x);
 
 	if (m->o.step) {
+		ht_step_mode(&m->step, m->mode);
 		assert_int_equal(ht_step_leave(&m->step, m->ip, &i, to, m->now), 0);
 	} else {
 		model_flush(m);
@@ -590,32 +591,32 @@ model_options(uint64_t seed, struct model_options *o)
 	for (unsigned i = 0; i < 8; i++)
 		model_rnd(&m);
 #define OR(n, yes, no) (model_one_in(&m, n) ? (unsigned)(yes) : (unsigned)(no))
-	*o = (struct model_options){
-	    .insns = 300 + (unsigned)(model_rnd(&m) % 3000),
-	    .mode = OR(5, 32, 64),
-	    .far = OR(5, 1, 0),
-	    .kernel = OR(3, 1, 0),
-	    .filter = OR(3, 1, 0),
-	    .stop = OR(3, 2, 0),
-	    .patch = OR(4, 40 + model_rnd(&m) % 200, 0),
-	    .async = OR(2, 4 + model_rnd(&m) % 100, 0),
-	    .ovf = OR(3, 50 + model_rnd(&m) % 300, 0),
-	    .compress = OR(2, 1, 0),
-	    .keep = OR(2, 1, 0),
-	    .tnt_max = OR(2, 6, 1 + model_rnd(&m) % 47),
-	    .psb_bytes = OR(4, 0, 64u << model_rnd(&m) % 7),
-	    .any_ip = OR(2, 3, 0),
-	    .pad = OR(4, 3, 0),
-	    .cyc = OR(3, 3, 0),
-	    .tsc = OR(3, 9, 0),
-	    .mtc = OR(4, 5, 0),
-	    .cbr = OR(6, 11, 0),
-	    .ptw = OR(6, 1, 0),
-	    .tsx = OR(8, 30, 0),
-	    .power = OR(8, 50, 0),
-	    .bare_end = OR(3, 1, 0),
-	    .step = OR(4, 1, 0),
-	};
+	/* One by one: the order of what is drawn must not be the compiler's to choose. */
+	memset(o, 0, sizeof(*o));
+	o->insns = 300 + (unsigned)(model_rnd(&m) % 3000);
+	o->mode = OR(5, 32, 64);
+	o->far = OR(5, 1, 0);
+	o->kernel = OR(3, 1, 0);
+	o->filter = OR(3, 1, 0);
+	o->stop = OR(3, 2, 0);
+	o->patch = OR(4, 40 + model_rnd(&m) % 200, 0);
+	o->async = OR(2, 4 + model_rnd(&m) % 100, 0);
+	o->ovf = OR(3, 50 + model_rnd(&m) % 300, 0);
+	o->compress = OR(2, 1, 0);
+	o->keep = OR(2, 1, 0);
+	o->tnt_max = OR(2, 6, 1 + model_rnd(&m) % 47);
+	o->psb_bytes = OR(4, 0, 64u << model_rnd(&m) % 7);
+	o->any_ip = OR(2, 3, 0);
+	o->pad = OR(4, 3, 0);
+	o->cyc = OR(3, 3, 0);
+	o->tsc = OR(3, 9, 0);
+	o->mtc = OR(4, 5, 0);
+	o->cbr = OR(6, 11, 0);
+	o->ptw = OR(6, 1, 0);
+	o->tsx = OR(8, 30, 0);
+	o->power = OR(8, 50, 0);
+	o->bare_end = OR(3, 1, 0);
+	o->step = OR(4, 1, 0);
 	o->defer = o->tnt_max > 6 && OR(2, 1, 0);
 	if (o->step) {
 		o->circles = !o->filter && OR(2, 1, 0);

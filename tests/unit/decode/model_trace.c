@@ -40,8 +40,11 @@ noise(struct model *m)
 	/* libipt reads no deferred target behind a CBR packet: docs/DIFFERENCES.md. */
 	if (!m->n_deferred && model_one_in(m, m->o.cbr))
 		p = ht_pt_cbr(p, (uint8_t)(8 + model_rnd(m) % 32));
-	if (model_one_in(m, m->o.cyc))
-		p = ht_pt_cyc(p, model_rnd(m) >> model_rnd(m) % 48);
+	if (model_one_in(m, m->o.cyc)) {
+		unsigned bits = (unsigned)(model_rnd(m) % 48);
+
+		p = ht_pt_cyc(p, model_rnd(m) & ((1ull << bits) - 1));
+	}
 	done(m, p);
 }
 

@@ -71,6 +71,8 @@ compare(const struct model *m, const struct told *t, uint64_t seed, const char *
 {
 	size_t i = 0, k = 0;
 
+	if (t->nonsense)
+		fail_msg("seed %llu, %s: a block of bytes that are no instruction", (unsigned long long)seed, engine);
 	if (t->wrong)
 		fail_msg("seed %llu, %s: %s", (unsigned long long)seed, engine, t->wrong);
 	while (i < m->truth.n || k < t->n) {

@@ -25,6 +25,7 @@ struct told {
 	size_t n, cap;
 	struct ht_decoder_stats stats;
 	uint64_t first_gap;  /* index of the first gap; n = none */
+	int      nonsense;   /* the list ends in front of bytes that are no instruction but were told to be one */
 	const char *wrong;   /* events that contradict each other; NULL = none */
 };
 
@@ -37,5 +38,13 @@ void told_free(struct told *t);
 void told_decode(struct told *t, struct ht_session *s, const char *engine, int batch, size_t limit);
 /* "insn 401000 -> 401020 taken" for messages. */
 const char *told_text(const struct told *t, size_t i, char *buf, size_t size);
+
+/*
+ * Does a damaged trace have what the engines are known to read differently, and
+ * no processor makes (docs/DIFFERENCES.md)?  A FUP that belongs to no packet
+ * before it and has no TIP behind it; a PTWRITE of no place; a change of mode as the
+ * trace goes off.
+ */
+int told_ambiguous(const uint8_t *bytes, size_t size);
 
 #endif
