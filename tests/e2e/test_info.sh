@@ -16,7 +16,7 @@ size=$(wc -c <"$tmp/pt" | tr -d ' ')
 sed -n '/^streams/,/^$/p' "$tmp/got" | sed 's/  */ /g' >"$tmp/streams"
 cat >"$tmp/want" <<E
 streams: 1
- 0 pid 0 tid 0 $size bytes in 1 chunks
+ 0 pid 0 tid 0 $size bytes in 1 chunk
  by ENGINE: $size bytes decoded, 0 skipped, 17 instructions, 11 branches, 0 gaps
 
 E

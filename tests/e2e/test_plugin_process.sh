@@ -129,6 +129,13 @@ check "killed: complete to the last block" test -z "$bad"
 
 record -o -s 65536 "$tmp/o" -- "$samples/words" >/dev/null
 record -o -s 65536 "$tmp/p" -- /usr/bin/python3 -S -c 'print(sorted(range(9)))' >/dev/null 2>"$tmp/err"
+# What dies says no word of QEMU's, even where a core is allowed.
+(cd "$tmp" && ulimit -S -c 1024 2>/dev/null && record "$tmp/d" -- "$programs/abort" segv) >/dev/null 2>"$tmp/d.err"
+if grep -q 'uncaught target signal' "$tmp/d.err"; then
+	fail "stderr of a program that dies is its own" "$(cat "$tmp/d.err")"
+else
+	pass "stderr of a program that dies is its own"
+fi
 check "overwrite: all of a short run" walk "$tmp/o"
 check "overwrite: the end of a long one, from a PSB on" \
 	sh -c "'$tools/ptwalk' '$tmp/p/sideband.txt' '$tmp'/p/*.pt | tail -n +2 | grep -c gap: | grep -qx 0"

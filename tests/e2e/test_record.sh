@@ -218,6 +218,10 @@ perf script -i out.data --itrace=i1i -F tid,sym,ip 2>/dev/null | tail -n 1 >got.
 says overwrite-end 'exit' got.txt
 perf script -i out.data --itrace=e 2>/dev/null | grep -c 'instruction trace error' >got.txt
 says overwrite-one-gap '^1$' got.txt
+# What the recorder says it lost is what reports say.
+bytes=$(sed -n 's/.* \([0-9]*\) bytes lost.*/\1/p' err.txt)
+"$hwtrace" info --losses out.data 2>got.txt >/dev/null
+says overwrite-told-in-reports "^lost: AUX data lost (1 place, ${bytes:-none} bytes)" got.txt
 
 # -- filters: only this code is in the trace ----------------------------------------------
 # covered WANT FIELDS OPTIONS...: perf's view of what ran

@@ -92,7 +92,8 @@ write_streams(const struct info_report *r, struct ht_text *t)
 			snprintf(who, sizeof(who), "cpu %d", s->cpu);
 		else
 			snprintf(who, sizeof(who), "pid %d tid %d", s->pid, s->tid);
-		line(t, "  %-4u %-26s %12llu bytes in %u chunks", i, who, (ull)s->bytes, s->n_chunks);
+		line(t, "  %-4u %-26s %12llu bytes in %u chunk%s", i, who, (ull)s->bytes, s->n_chunks,
+		     s->n_chunks == 1 ? "" : "s");
 		if (f)
 			line(t, "       by %s: %llu bytes decoded, %llu skipped, %llu instructions, %llu branches, "
 			     "%llu gaps", f->engine ? f->engine : "no engine", (ull)f->stats.bytes_decoded,

@@ -6,6 +6,7 @@
 
 #include "decode/pt/native.h"
 
+#define NO_SYNC "there is no synchronisation point in front of it"
 #define LOOK_AHEAD (1u << 20) /* bytes that a time stamp is looked for in */
 
 /* -- the stream ---------------------------------------------------------- */
@@ -51,8 +52,15 @@ find_sync(struct ht_pt_engine *e)
 	uint64_t from = ht_pt_input_offset(&e->in);
 	const uint8_t *bytes;
 	size_t n, zeros;
-	int found;
+	int found, rc;
 
+	/* What never came to the file is one loss, what cannot be read behind it another. */
+	if (e->gap_open && e->gap.kind == HT_GAP_AUX_LOST) {
+		mark(e);
+		if ((rc = ht_pt_close_gap(e)) < 0)
+			return rc;
+		ht_pt_open_gap(e, HT_GAP_SYNC, e->gap.ip, NO_SYNC);
+	}
 	if (e->gap_open && e->gap.kind == HT_GAP_SYNC && e->gap.offset == from) {
 		while ((n = ht_pt_input_peek(&e->in, &bytes)) > 0) {
 			for (zeros = 0; zeros < n && bytes[zeros] == 0; zeros++)
@@ -257,8 +265,12 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	}
 	e->mode = 64;
 	e->packets_lost = 1;
-	e->offset = ht_pt_input_offset(&e->in);
-	ht_pt_open_gap(e, HT_GAP_SYNC, 0, "the trace begins in front of its first synchronisation point");
+	if (d->stream->n_chunks && d->stream->chunks[0].lost_before) {
+		ht_pt_open_gap(e, HT_GAP_AUX_LOST, 0, "the begin of the trace was lost");
+	} else {
+		e->offset = ht_pt_input_offset(&e->in);
+		ht_pt_open_gap(e, HT_GAP_SYNC, 0, NO_SYNC);
+	}
 	if (!d->info->clock.valid)
 		ht_view_advance(d->view, UINT64_MAX); /* times of trace and sideband cannot be compared */
 	return 0;

@@ -62,6 +62,8 @@ struct made {
 	struct ht_perf_writer *w;
 };
 
+static char made_dir[64]; /* the folder of the test at hand */
+
 static void
 put(struct made *m, struct ht_record rec)
 {
@@ -207,6 +209,7 @@ make(struct made *m, const struct variant *v)
 
 	strcpy(m->dir, "/tmp/hwtrace-order.XXXXXX");
 	assert_non_null(mkdtemp(m->dir));
+	strcpy(made_dir, m->dir);
 	make_elf(m, "main.elf", BASE, code_main, sizeof(code_main), 0x10);
 	make_elf(m, "lib1.so", 0, code_lib1, sizeof(code_lib1), 0x11);
 	make_elf(m, "lib2.so", 0, code_lib2, sizeof(code_lib2), 0x12);
@@ -225,6 +228,21 @@ unmake(const struct made *m)
 
 	snprintf(line, sizeof(line), "rm -rf %s", m->dir);
 	assert_int_equal(system(line), 0);
+	made_dir[0] = 0;
+}
+
+/* What a test that failed halfway left behind. */
+static int
+clean(void **state)
+{
+	char line[128];
+
+	(void)state;
+	if (!made_dir[0])
+		return 0;
+	snprintf(line, sizeof(line), "rm -rf %s", made_dir);
+	made_dir[0] = 0;
+	return system(line);
 }
 
 static void
@@ -266,7 +284,7 @@ decode(const struct variant *v, char parent[1024], char child[1024])
 {
 	struct made m;
 	char text[8192];
-	int clean;
+	int flawless;
 
 	make(&m, v);
 	read_command(&m, "perf script -i %s --itrace=i1i -F tid,ip 2>/dev/null", text,
@@ -274,9 +292,9 @@ decode(const struct variant *v, char parent[1024], char child[1024])
 	pick(text, PARENT, parent, 1024);
 	pick(text, CHILD, child, 1024);
 	read_command(&m, "perf script -i %s --itrace=e -F tid,ip 2>/dev/null", text, sizeof(text));
-	clean = !*text;
+	flawless = !*text;
 	unmake(&m);
-	return clean;
+	return flawless;
 }
 
 static void
@@ -292,13 +310,13 @@ static void
 expect_all(const struct variant *v)
 {
 	char parent[1024], child[1024];
-	int clean;
+	int flawless;
 
 	need_perf();
-	clean = decode(v, parent, child);
+	flawless = decode(v, parent, child);
 	assert_string_equal(parent, want_parent);
 	assert_string_equal(child, want_child);
-	assert_true(clean);
+	assert_true(flawless);
 }
 
 static void
@@ -464,15 +482,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stamp_before_tsc),
-		cmocka_unit_test(test_stamp_equals_tsc),
-		cmocka_unit_test(test_munmap_then_mmap),
-		cmocka_unit_test(test_munmap_takes_code_away),
-		cmocka_unit_test(test_stamp_after_tsc_loses),
-		cmocka_unit_test(test_tsc_after_pge_loses_exec),
-		cmocka_unit_test(test_perf_lists_the_records),
-		cmocka_unit_test(test_perf_lists_build_ids),
-		cmocka_unit_test(test_perf_reads_the_header),
+		cmocka_unit_test_teardown(test_stamp_before_tsc, clean),
+		cmocka_unit_test_teardown(test_stamp_equals_tsc, clean),
+		cmocka_unit_test_teardown(test_munmap_then_mmap, clean),
+		cmocka_unit_test_teardown(test_munmap_takes_code_away, clean),
+		cmocka_unit_test_teardown(test_stamp_after_tsc_loses, clean),
+		cmocka_unit_test_teardown(test_tsc_after_pge_loses_exec, clean),
+		cmocka_unit_test_teardown(test_perf_lists_the_records, clean),
+		cmocka_unit_test_teardown(test_perf_lists_build_ids, clean),
+		cmocka_unit_test_teardown(test_perf_reads_the_header, clean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -509,6 +509,22 @@ chunks_and_loss(void **state)
 	assert_int_equal(only_gap(x, HT_GAP_AUX_LOST)->bytes, 1000);
 	assert_int_equal(only_gap(x, HT_GAP_AUX_LOST)->offset, half);
 	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, end);
+
+	/* The same in front of all: what an overwritten buffer keeps, which begins anywhere. */
+	x->fake.stream.n_chunks = 0;
+	x->fake.stream.bytes = 0;
+	c = fake_trace(&x->fake, 1, 1, x->trace + 8, end - 8);
+	c->lost_before = 1;
+	c->stream_offset = 1000;
+	hand_decode(x, 64);
+	assert_int_equal(ht_decoder_stats(x->d)->gaps, 2);
+	assert_int_equal(ht_decoder_gap(x->d, 0)->kind, HT_GAP_AUX_LOST);
+	assert_int_equal(ht_decoder_gap(x->d, 0)->offset, 0);
+	assert_int_equal(ht_decoder_gap(x->d, 0)->bytes, 1000);
+	assert_int_equal(ht_decoder_gap(x->d, 1)->kind, HT_GAP_SYNC);
+	assert_int_equal(ht_decoder_gap(x->d, 1)->offset, 1000);
+	assert_int_equal(ht_decoder_gap(x->d, 1)->bytes, half - 8);
+	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_DISABLE);
 }
 
 /* Whatever is cut off: no crash under the sanitizers, every byte accounted for (see hand_decode()). */
