@@ -92,6 +92,8 @@ same "--dso that is there" "$tmp/want" "$tmp/got"
 elf --itrace=b -F ip,addr --dso other | wc -l | tr -d ' ' >"$tmp/got"
 echo 0 >"$tmp/want"
 same "--dso that is not there" "$tmp/want" "$tmp/got"
+grep -q '^hwtrace: warning: --dso other: no file of this name' "$tmp/err" && pass "--dso that is not there is told" ||
+	fail "--dso that is not there is told" "$(cat "$tmp/err")"
 elf --call-trace -F sym --dso flow | wc -l | tr -d ' ' >"$tmp/got"
 elf --call-trace -F sym --dso other | wc -l | tr -d ' ' >>"$tmp/got"
 printf '3\n0\n' >"$tmp/want"
@@ -158,6 +160,8 @@ same "--pid" "$tmp/all" "$tmp/got"
 rec --itrace=b -F tid,time,ip,addr --ns --comm threads >"$tmp/got"
 same "--comm" "$tmp/all" "$tmp/got"
 rec --itrace=b -F ip --comm nobody >"$tmp/got"
+grep -q '^hwtrace: warning: --comm nobody: no thread of this name' "$tmp/err" && pass "--comm without a thread is told" ||
+	fail "--comm without a thread is told" "$(cat "$tmp/err")"
 [ -s "$tmp/got" ] && fail "--comm of nobody" "it has lines" || pass "--comm of nobody"
 from=$(sed -n '2000p' "$tmp/all" | awk '{print $2}' | tr -d :)
 to=$(sed -n '9000p' "$tmp/all" | awk '{print $2}' | tr -d :)

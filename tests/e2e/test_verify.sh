@@ -41,6 +41,14 @@ equal "sort" -- sort "$tmp/in"
 head -c 60000 "$hwtrace" >"$tmp/bytes"
 equal "gzip" -- gzip -c "$tmp/bytes"
 
+"$hwtrace" verify --engine native --against native "$data" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 64 ] && [ ! -s "$tmp/out" ] && pass "an engine against itself is refused" ||
+	fail "an engine against itself is refused" "$(cat "$tmp/out" "$tmp/err")"
+"$hwtrace" verify --engine libipt "$data" >"$tmp/out" 2>"$tmp/err" && pass "the reference against the other" ||
+	fail "the reference against the other" "$(cat "$tmp/out" "$tmp/err")"
+"$hwtrace" verify --against stack "$data" >/dev/null 2>"$tmp/err"
+[ $? -eq 1 ] && grep -q 'engine stack does not decode Intel PT' "$tmp/err" &&
+	pass "an engine for another source" || fail "an engine for another source" "$(cat "$tmp/err")"
 "$hwtrace" verify --against none "$data" >/dev/null 2>"$tmp/err"
 [ $? -eq 1 ] && grep -q 'no decode engine named "none"' "$tmp/err" &&
 	pass "an engine that is not there" || fail "an engine that is not there" "$(cat "$tmp/err")"

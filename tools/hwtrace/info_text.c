@@ -100,9 +100,11 @@ write_streams(const struct info_report *r, struct ht_text *t)
 			     (ull)f->stats.bytes_skipped, (ull)f->stats.instructions, (ull)f->stats.branches,
 			     (ull)f->stats.gaps);
 	}
+	/* Each engine that could have done it: that one stood by is told, too. */
 	for (uint32_t i = 0; r->figures && ht_engine_name(i); i++)
-		line(t, "decoded by %s: %llu bytes", ht_engine_name(i),
-		     (ull)info_decoded_by(r, ht_engine_name(i)));
+		if (ht_engine_can(ht_engine_name(i), r->in->info->source))
+			line(t, "decoded by %s: %llu bytes", ht_engine_name(i),
+			     (ull)info_decoded_by(r, ht_engine_name(i)));
 }
 
 static void

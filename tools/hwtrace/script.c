@@ -67,6 +67,7 @@ struct job {
 	struct ht_merge     *merge;
 	struct ht_script    *script;
 	uint8_t             *skip;
+	uint8_t             *comm_seen; /* one a name asked for */
 	struct progress      progress;
 };
 
@@ -121,7 +122,8 @@ choose_streams(struct job *j)
 	uint32_t n = ht_container_stream_count(j->in.container), taken = 0;
 
 	j->skip = calloc(n + 1, 1);
-	if (!j->skip)
+	j->comm_seen = calloc(j->opts.comms.n + 1, 1);
+	if (!j->skip || !j->comm_seen)
 		return tool_error("out of memory");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ht_stream *s = ht_container_stream(j->in.container, i);
@@ -137,8 +139,8 @@ choose_streams(struct job *j)
 	if (!n)
 		return tool_error("%s: there is no trace in this capture", j->in.path);
 	if (!taken)
-		return tool_error("%s: none of its %u streams is of a thread or CPU that was asked for; hwtrace "
-		                  "info lists them", j->in.path, n);
+		return tool_error("%s: %s of a thread or CPU that was asked for; hwtrace info lists "
+		                  "them", j->in.path, n == 1 ? "its one stream is not" : "none of its streams is");
 	return EXIT_OK;
 }
 
@@ -187,9 +189,36 @@ comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t ns)
 		return 1;
 	comm = ht_session_comm(j->in.session, lane->tid, ns);
 	for (size_t i = 0; i < j->opts.comms.n; i++)
-		if (!strcmp(j->opts.comms.at[i], comm))
+		if (!strcmp(j->opts.comms.at[i], comm)) {
+			j->comm_seen[i] = 1;
 			return 1;
+		}
 	return 0;
+}
+
+static int
+has_module(const struct ht_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < ht_session_module_count(s); i++) {
+		const char *path = ht_module_info(ht_session_module(s, i))->path, *slash = strrchr(path, '/');
+
+		if (!strcmp(name, path) || (slash && !strcmp(name, slash + 1)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Names that nothing bore are mistyped more often than not. */
+static void
+warn_unmatched(const struct job *j)
+{
+	for (size_t i = 0; i < j->opts.comms.n; i++)
+		if (!j->comm_seen[i])
+			tool_warn("--comm %s: no thread of this name in what was decoded", j->opts.comms.at[i]);
+	for (size_t i = 0; i < j->opts.dsos.n; i++)
+		if (j->opts.dsos.at[i][0] != '[' && !has_module(j->in.session, j->opts.dsos.at[i]))
+			tool_warn("--dso %s: no file of this name in the capture; hwtrace info lists them",
+			          j->opts.dsos.at[i]);
 }
 
 /* A run in parts of equal time, each wanted or not. */
@@ -247,6 +276,7 @@ decode(struct job *j)
 		return tool_error("standard output: %s", strerror(j->text.error));
 	if (n < 0)
 		return tool_fail(ht_merge_diag(j->merge));
+	warn_unmatched(j);
 	return loss_report(&j->loss, j->in.info, j->opts.fail_on_loss);
 }
 
@@ -280,6 +310,7 @@ finish(struct job *j)
 	free(j->opts.comms.at);
 	free(j->opts.dsos.at);
 	free(j->skip);
+	free(j->comm_seen);
 }
 
 static int

@@ -273,9 +273,45 @@ verify_stream(struct input *in, uint32_t i, const char *one, const char *other)
 	return status;
 }
 
+/* An engine compared with itself is always right. */
+static int
+choose_engines(const struct options *o, const char *engine[2])
+{
+	engine[0] = o->input.engine;
+	engine[1] = o->other;
+	if (!engine[0])
+		engine[0] = engine[1] && !strcmp(engine[1], "native") ? "libipt" : "native";
+	if (!engine[1])
+		engine[1] = strcmp(engine[0], "libipt") ? "libipt" : "native";
+	if (strcmp(engine[0], engine[1]))
+		return EXIT_OK;
+	tool_error("verify: --engine and --against both name %s; two engines are compared", engine[0]);
+	return EXIT_USAGE;
+}
+
+static int
+is_engine(const char *name)
+{
+	for (uint32_t i = 0; ht_engine_name(i); i++)
+		if (!strcmp(ht_engine_name(i), name))
+			return 1;
+	return 0;
+}
+
+/* That there is no such engine is told when it is opened. */
+static int
+check_engines(const struct input *in, const char *const engine[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (is_engine(engine[i]) && !ht_engine_can(engine[i], HT_SOURCE_INTEL_PT))
+			return tool_error("%s: engine %s does not decode Intel PT", in->path, engine[i]);
+	return EXIT_OK;
+}
+
 static int
 run(int argc, char **argv)
 {
+	const char *engine[2];
 	struct options o = { 0 };
 	struct input in;
 	int first = opts_parse_mixed(&command_verify, argc, argv, &o), status = EXIT_OK, seen = 0;
@@ -284,15 +320,20 @@ run(int argc, char **argv)
 	if (first < 0)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
 	operand = input_operand(&command_verify, argc, argv, first, &status);
+	if (status == EXIT_OK)
+		status = choose_engines(&o, engine);
 	if (status != EXIT_OK)
 		return status;
 	status = input_open(&in, &o.input, operand);
+	if (status == EXIT_OK && check_engines(&in, engine) != EXIT_OK) {
+		input_close(&in);
+		return EXIT_ERROR;
+	}
 	for (uint32_t i = 0; status != EXIT_USAGE && in.session && i < ht_container_stream_count(in.container); i++) {
 		if (ht_container_stream(in.container, i)->source != HT_SOURCE_INTEL_PT)
 			continue;
 		seen++;
-		if (verify_stream(&in, i, o.input.engine ? o.input.engine : "native",
-		                  o.other ? o.other : "libipt") != EXIT_OK)
+		if (verify_stream(&in, i, engine[0], engine[1]) != EXIT_OK)
 			status = EXIT_ERROR;
 	}
 	if (status == EXIT_OK && !seen)
