@@ -115,6 +115,7 @@ struct ht_cov_file {
 	const char *path;
 	const struct ht_cov_line *lines; /* sorted */
 	uint32_t n_lines;
+	uint32_t unclosed;     /* line of an EXCL_START mark without its STOP; 0 = none */
 	struct ht_cov_tallies tally;
 };
 
@@ -166,7 +167,13 @@ struct ht_cov_config {
 	/* Globs of source paths, NULL-terminated: only these, and not those.  With
 	 * neither, headers of the system are left out. */
 	const char *const *include, *const *exclude;
+	/* "OLD=NEW", NULL-terminated: sources under OLD are found under NEW. */
+	const char *const *source_map;
+	int no_markers; /* do not look for LCOV_EXCL_ and GCOV_EXCL_ marks in the sources */
 };
+
+/* `path` under the first rule of `map` (may be NULL) that fits, into `buf`; or `path` itself. */
+const char *ht_cov_map_source(const char *const *map, const char *path, char *buf, size_t size);
 
 int ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
                       struct ht_cov_report **out, struct ht_diag *diag);
@@ -181,7 +188,10 @@ void ht_cov_report_free(struct ht_cov_report *r);
 int ht_cov_report_merge(const struct ht_cov_report *const *in, size_t n, struct ht_cov_report **out,
                         struct ht_diag *diag);
 
-/* Per cent, rounded so that 100 means all and 0 means none; -1 when there is nothing to count. */
+/*
+ * Per cent of what is known, rounded so that 100 means all and 0 means none; -1
+ * when nothing is known.
+ */
 double ht_cov_percent(const struct ht_cov_tally *t);
 
 #endif

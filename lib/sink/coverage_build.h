@@ -17,11 +17,21 @@ struct cov_line_rec {
 	uint8_t  lost;
 };
 
+/* Lines that marks in the source take out of the report: sorted ranges, ends included. */
+struct cov_mark_range {
+	uint32_t first, last;
+};
+struct cov_mark_list { struct cov_mark_range *at; size_t n, cap; };
+struct cov_marks {
+	struct cov_mark_list lists[2]; /* of lines; of branches alone */
+};
+
 struct cov_builder {
 	struct ht_cov_report r; /* what is handed out; must stay first */
 	const struct ht_cov_config *config;
 	struct { struct ht_cov_module *at; size_t n, cap; } modules;
 	struct { struct ht_cov_file *at; size_t n, cap; } files;
+	struct { struct cov_marks *at; size_t n, cap; } marks; /* of each file, by its first number */
 	struct { struct ht_cov_function *at; size_t n, cap; } functions;
 	struct { struct ht_cov_branch *at; size_t n, cap; } branches;
 	struct { struct ht_cov_line *at; size_t n, cap; } lines;
@@ -46,6 +56,14 @@ int cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t
 int cov_build_sum(struct cov_builder *b);
 /* Hand the tables out: fills in the report. */
 void cov_build_finish(struct cov_builder *b);
+/*
+ * coverage_marks.c: read the marks of the source `path`; none when it cannot be
+ * read.  *unclosed is the line of a range without end, 0 when all have one.
+ */
+int cov_marks_read(struct cov_marks *m, const char *path, uint32_t *unclosed);
+void cov_marks_fini(struct cov_marks *m);
+int cov_line_marked(const struct cov_marks *m, uint32_t line);
+int cov_branches_marked(const struct cov_marks *m, uint32_t line);
 /* coverage_choose.c: sets `chosen` of each module. */
 void cov_choose(struct cov_builder *b, const struct ht_coverage *c);
 /* 1 when `path` belongs to the system, not to the user's program. */

@@ -2,6 +2,7 @@
 /* Which modules and sources a report is about when the user names none. */
 #include <fnmatch.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sink/coverage_build.h"
@@ -45,6 +46,23 @@ cov_source_wanted(const struct ht_cov_config *config, const char *path)
 	if (config->exclude && matches(path, config->exclude))
 		return 0;
 	return config->include ? matches(path, config->include) : !begins_with_one(path, system);
+}
+
+const char *
+ht_cov_map_source(const char *const *map, const char *path, char *buf, size_t size)
+{
+	for (; map && *map; map++) {
+		const char *eq = strchr(*map, '=');
+		size_t n = eq ? (size_t)(eq - *map) : 0;
+
+		while (n && (*map)[n - 1] == '/')
+			n--;
+		if (!eq || strncmp(path, *map, n) || (path[n] && path[n] != '/'))
+			continue;
+		if ((size_t)snprintf(buf, size, "%s%s", eq + 1, path + n) < size)
+			return buf;
+	}
+	return path;
 }
 
 static int

@@ -50,7 +50,9 @@ map_files(struct work *w)
 	if (!w->file_of)
 		return -HT_ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		const char *path = ht_lines_file(w->lines, i);
+		char mapped[4096];
+		const char *path = ht_cov_map_source(w->b->config->source_map, ht_lines_file(w->lines, i), mapped,
+		                                     sizeof(mapped));
 
 		w->file_of[i] = HT_COV_NONE;
 		if (cov_source_wanted(w->b->config, path) && (w->file_of[i] = cov_file(w->b, path)) == HT_COV_NONE)
@@ -92,6 +94,8 @@ map_functions(struct work *w)
 			continue;
 		if (f->file == HT_LINE_NONE)
 			place_by_row(w, &like);
+		if (like.file != HT_COV_NONE && cov_line_marked(&w->b->marks.at[like.file], like.line))
+			continue;
 		w->function_of[i] = cov_function(w->b, &like);
 		if (w->function_of[i] == HT_COV_NONE)
 			return -HT_ENOMEM;
@@ -194,8 +198,11 @@ span_at(struct work *w, uint64_t addr)
 static int
 add_branch(struct work *w, const struct cov_insn *i, uint32_t function, const struct ht_line_row *row)
 {
-	struct ht_cov_branch *br = ht_vec_push(&w->b->branches);
+	struct ht_cov_branch *br;
 
+	if (row && cov_branches_marked(&w->b->marks.at[w->file_of[row->file]], row->line))
+		return 0;
+	br = ht_vec_push(&w->b->branches);
 	if (!br)
 		return -HT_ENOMEM;
 	*br = (struct ht_cov_branch){ .file = row ? w->file_of[row->file] : HT_COV_NONE,
@@ -270,7 +277,8 @@ each_insn(void *arg, const struct cov_insn *i)
 	uint8_t state = cov_state(i->count, w->bound->lost);
 	uint32_t function, copy;
 
-	if (row && w->file_of[row->file] == HT_COV_NONE)
+	if (row && (w->file_of[row->file] == HT_COV_NONE ||
+	    cov_line_marked(&w->b->marks.at[w->file_of[row->file]], row->line)))
 		return 0;
 	if (span) {
 		note_repeats(w, i, span->function);

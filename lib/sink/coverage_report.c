@@ -34,6 +34,7 @@ cov_file(struct cov_builder *b, const char *path)
 {
 	uint64_t h = hash(0xcbf29ce484222325u, path);
 	struct ht_cov_file *f;
+	struct cov_marks *marks;
 	struct cov_slot *s;
 	uint64_t n = 0;
 
@@ -47,9 +48,13 @@ cov_file(struct cov_builder *b, const char *path)
 	s->n = 1;
 	s->count = b->files.n;
 	f = ht_vec_push(&b->files);
-	if (!f)
+	marks = ht_vec_push(&b->marks);
+	if (!f || !marks)
 		return HT_COV_NONE;
 	memset(f, 0, sizeof(*f));
+	memset(marks, 0, sizeof(*marks));
+	if (b->config && !b->config->no_markers && cov_marks_read(marks, path, &f->unclosed) < 0)
+		return HT_COV_NONE;
 	f->path = cov_string(b, path);
 	return f->path ? (uint32_t)s->count : HT_COV_NONE;
 }
@@ -192,6 +197,9 @@ ht_cov_report_free(struct ht_cov_report *r)
 	ht_vec_free(&b->strings);
 	ht_vec_free(&b->modules);
 	ht_vec_free(&b->files);
+	for (size_t i = 0; i < b->marks.n; i++)
+		cov_marks_fini(&b->marks.at[i]);
+	ht_vec_free(&b->marks);
 	ht_vec_free(&b->functions);
 	ht_vec_free(&b->branches);
 	ht_vec_free(&b->lines);
@@ -204,12 +212,13 @@ ht_cov_report_free(struct ht_cov_report *r)
 double
 ht_cov_percent(const struct ht_cov_tally *t)
 {
+	uint64_t known = t->all - t->unknown;
 	double p;
 
-	if (!t->all)
+	if (!known)
 		return -1;
-	if (!t->hit || t->hit == t->all)
+	if (!t->hit || t->hit == known)
 		return t->hit ? 100 : 0;
-	p = 100.0 * (double)t->hit / (double)t->all;
+	p = 100.0 * (double)t->hit / (double)known;
 	return p < 0.1 ? 0.1 : p > 99.9 ? 99.9 : p;
 }

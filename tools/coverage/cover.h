@@ -60,6 +60,7 @@ enum {
 struct report_opts {
 	const char *output, *formats[COVER_FORMAT_COUNT];
 	int files, functions, uncovered, source;
+	const char *fail_line, *fail_branch, *fail_function;
 };
 
 #define REPORT_OPTS(type, member)                                                                        \
@@ -70,7 +71,20 @@ struct report_opts {
 	{ 0, "uncovered", NULL, OPT_FLAG, offsetof(type, member.uncovered),                              \
 	  "list what did not run: line ranges, branches that went one way" },                            \
 	{ 0, "source", NULL, OPT_FLAG, offsetof(type, member.source),                                    \
-	  "the source with counts beside it; ##### did not run" }
+	  "the source with counts beside it; ##### did not run" },                                       \
+	{ 0, "fail-under-line", "N", OPT_STRING, offsetof(type, member.fail_line),                       \
+	  "exit with status 2 when less than N per cent of lines ran" },                                 \
+	{ 0, "fail-under-branch", "N", OPT_STRING, offsetof(type, member.fail_branch),                   \
+	  "the same with status 4 for branch outcomes" },                                                \
+	{ 0, "fail-under-function", "N", OPT_STRING, offsetof(type, member.fail_function),               \
+	  "the same with status 16 for functions; statuses add up" }
+
+/* Are the numbers of the options numbers?  EXIT_OK or EXIT_USAGE. */
+int cover_check_thresholds(const struct report_opts *o, const char *command);
+/* Is each of them OLD=NEW? */
+int cover_check_source_map(const struct opt_list *map, const char *command);
+/* The bits of what was missed, each told; 0 when nothing was. */
+int cover_thresholds(const struct report_opts *o, const struct ht_cov_report *r);
 
 /* report.c: all that the options ask for; EXIT_OK or EXIT_ERROR. */
 /* A place that two reports are to be written to, or NULL. */

@@ -13,8 +13,8 @@
 struct cover_opts {
 	struct input_opts input;
 	struct report_opts report;
-	struct opt_list modules, include, exclude;
-	int all_modules, all_functions;
+	struct opt_list modules, include, exclude, source_map;
+	int all_modules, all_functions, no_markers;
 	const char *append, *trace, *backend;
 	int no_inherit, fail_on_loss;
 };
@@ -32,6 +32,8 @@ static const struct opt opts[] = {
 	{ 0, "all-functions", NULL, OPT_FLAG, AT(all_functions), "functions without lines too, where others have them" },
 	{ 0, "include", "GLOB", OPT_LIST, AT(include), "only source files whose path or base name matches" },
 	{ 0, "exclude", "GLOB", OPT_LIST, AT(exclude), "leave out source files whose path or base name matches" },
+	{ 0, "source-map", "OLD=NEW", OPT_LIST, AT(source_map), "sources under OLD are found under NEW" },
+	{ 0, "no-markers", NULL, OPT_FLAG, AT(no_markers), "count what LCOV_EXCL and GCOV_EXCL marks take out, too" },
 	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss), "exit with status 65 when trace was lost" },
 	{ 0, "trace", "FILE", OPT_STRING, AT(trace), "with a command: keep its trace in FILE" },
 	{ 'b', "backend", "NAME", OPT_STRING, AT(backend), "with a command: what records (the best that works)" },
@@ -144,6 +146,10 @@ tell(const struct ht_cov_report *r)
 			tool_warn("%s: %u units of its debug information could not be read", m->path,
 			          m->damaged_units);
 	}
+	for (uint32_t i = 0; i < r->n_files; i++)
+		if (r->files[i].unclosed)
+			tool_warn("%s:%u: a range of marks without EXCL_STOP: all to the end of the file is left out",
+			          r->files[i].path, r->files[i].unclosed);
 	if (r->unresolved)
 		tool_warn("%llu instructions ran in memory that belongs to no known file",
 		          (unsigned long long)r->unresolved);
@@ -161,7 +167,8 @@ report(const struct cover_opts *o, struct cover *c)
 {
 	struct ht_cov_config config = { .size = sizeof(config), .modules = o->modules.at,
 		.all_modules = o->all_modules, .all_functions = o->all_functions,
-		.include = o->include.at, .exclude = o->exclude.at };
+		.include = o->include.at, .exclude = o->exclude.at, .source_map = o->source_map.at,
+		.no_markers = o->no_markers };
 	struct ht_cov_report *r;
 	struct ht_diag diag = { 0 };
 	int status, written;
@@ -174,6 +181,8 @@ report(const struct cover_opts *o, struct cover *c)
 		written = EXIT_ERROR;
 	if (status == EXIT_OK)
 		status = written;
+	if (status == EXIT_OK)
+		status = cover_thresholds(&o->report, r);
 	ht_cov_report_free(r);
 	return status;
 }
@@ -248,6 +257,9 @@ run(int argc, char **argv)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
 	if (cover_shared_place(&o.report)) {
 		status = usage_error("two reports cannot go to the same place");
+	} else if (cover_check_thresholds(&o.report, "coverage") != EXIT_OK ||
+	           cover_check_source_map(&o.source_map, "coverage") != EXIT_OK) {
+		status = EXIT_USAGE;
 	} else if (dashes < argc) {
 		if (first < dashes || o.input.file || o.input.pt)
 			status = usage_error("a capture and a command are one too many");
@@ -262,6 +274,7 @@ run(int argc, char **argv)
 	}
 	free(o.modules.at);
 	free(o.include.at);
+	free(o.source_map.at);
 	free(o.exclude.at);
 	return status;
 }

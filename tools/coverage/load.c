@@ -90,7 +90,8 @@ static int
 load_capture(const struct load_opts *o, const char *path, struct cover *told, struct loaded *l)
 {
 	struct ht_cov_config config = { .size = sizeof(config), .modules = o->modules.at,
-		.all_modules = o->all_modules, .all_functions = o->all_functions };
+		.all_modules = o->all_modules, .all_functions = o->all_functions,
+		.source_map = o->source_map.at };
 	struct cover c = { 0 };
 	struct ht_diag diag = { 0 };
 	struct input in = { 0 };
@@ -113,6 +114,21 @@ load_capture(const struct load_opts *o, const char *path, struct cover *told, st
 	return status;
 }
 
+/* Paths of a report that was made elsewhere. */
+static int
+map_files(const struct load_opts *o, struct loaded *l)
+{
+	char buf[4096];
+
+	for (size_t i = 0; o->source_map.n && i < l->files.n; i++) {
+		const char *path = ht_cov_map_source(o->source_map.at, l->files.at[i].path, buf, sizeof(buf));
+
+		if (path == buf && !(l->files.at[i].path = load_string(l, buf, strlen(buf))))
+			return tool_error("out of memory");
+	}
+	return EXIT_OK;
+}
+
 static int
 load(const struct load_opts *o, const char *path, struct cover *c, struct loaded *l)
 {
@@ -123,6 +139,8 @@ load(const struct load_opts *o, const char *path, struct cover *c, struct loaded
 		status = kind == JSON ? load_json(path, l) : kind == LCOV ? load_lcov(path, l)
 		                                                          : load_capture(o, path, c, l);
 	c->software |= l->software;
+	if (status == EXIT_OK)
+		status = map_files(o, l);
 	if (status != EXIT_OK)
 		return status;
 	return kind == JSON ? load_json_sources(l, c) : cover_add_source(c, path);

@@ -28,7 +28,7 @@ const char *load_string(struct loaded *l, const char *s, size_t len);
 /* How captures among the files are read. */
 struct load_opts {
 	struct input_opts input;
-	struct opt_list modules;
+	struct opt_list modules, source_map;
 	int all_modules, all_functions;
 };
 
@@ -39,6 +39,8 @@ struct load_opts {
 	  "of captures: the system's libraries too" },                                                   \
 	{ 0, "all-functions", NULL, OPT_FLAG, offsetof(type, member.all_functions),                      \
 	  "of captures: functions without lines too" },                                                  \
+	{ 0, "source-map", "OLD=NEW", OPT_LIST, offsetof(type, member.source_map),                       \
+	  "sources under OLD are found under NEW" },                                                     \
 	{ 0, "symfs", "DIR", OPT_STRING, offsetof(type, member.input.symfs),                             \
 	  "look for recorded files under DIR first" },                                                   \
 	{ 0, "engine", "NAME", OPT_STRING, offsetof(type, member.input.engine),                          \

@@ -46,6 +46,8 @@ merge(const struct merge_opts *o, char **paths, int n)
 		if (c.decoded)
 			loss = loss_report(&c.loss, NULL, o->fail_on_loss);
 		if (status == EXIT_OK)
+			status = cover_thresholds(&o->report, r);
+		if (status == EXIT_OK)
 			status = loss;
 	}
 	ht_cov_report_free(r);
@@ -64,9 +66,13 @@ run(int argc, char **argv)
 	if (first == argc) {
 		fprintf(stderr, "hwtrace merge: no file to merge; see hwtrace merge --help\n");
 		status = EXIT_USAGE;
+	} else if (cover_check_thresholds(&o.report, "merge") != EXIT_OK ||
+	           cover_check_source_map(&o.load.source_map, "merge") != EXIT_OK) {
+		status = EXIT_USAGE;
 	} else {
 		status = merge(&o, argv + first, argc - first);
 	}
 	free(o.load.modules.at);
+	free(o.load.source_map.at);
 	return status;
 }

@@ -32,17 +32,18 @@ cover_path(const char *path)
 	return n > 1 && !strncmp(path, cwd, n) && path[n] == '/' ? path + n + 1 : path;
 }
 
-/* " 12/30   40.0%", 18 columns wide at least. */
+/* " 12/30   40.0%" of what is known, 18 columns wide at least. */
 static void
 print_tally(FILE *f, const struct ht_cov_tally *t)
 {
 	char parts[48];
 
-	if (!t->all) {
+	if (t->all == t->unknown) {
 		fprintf(f, "  %11s %6s", "-", "");
 		return;
 	}
-	snprintf(parts, sizeof(parts), "%llu/%llu", (unsigned long long)t->hit, (unsigned long long)t->all);
+	snprintf(parts, sizeof(parts), "%llu/%llu", (unsigned long long)t->hit,
+	         (unsigned long long)(t->all - t->unknown));
 	fprintf(f, "  %11s %5.1f%%", parts, ht_cov_percent(t));
 }
 
