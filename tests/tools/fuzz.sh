@@ -12,6 +12,8 @@ for f; do
 	mkdir -p "$corpus" build-fuzz/found
 	[ -f "tests/fuzz/$name.seeds.sh" ] && sh "tests/fuzz/$name.seeds.sh" "$corpus"
 	dict=
+	# some print a dictionary of their own
+	grep -q -e --dict "tests/fuzz/$name.c" && "$f" --dict >"build-fuzz/$name.dict" && dict=-dict=build-fuzz/$name.dict
 	[ -f "tests/fuzz/$name.dict" ] && dict=-dict=tests/fuzz/$name.dict
 	if "$f" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
 	    -artifact_prefix=build-fuzz/found/"$name"- $dict "$corpus" >"build-fuzz/$name.log" 2>&1; then
