@@ -66,6 +66,9 @@ run(int argc, char **argv)
 	if (first == argc) {
 		fprintf(stderr, "hwtrace merge: no file to merge; see hwtrace merge --help\n");
 		status = EXIT_USAGE;
+	} else if (cover_shared_place(&o.report)) {
+		fprintf(stderr, "hwtrace merge: two reports cannot go to the same place; see hwtrace merge --help\n");
+		status = EXIT_USAGE;
 	} else if (cover_check_thresholds(&o.report, "merge") != EXIT_OK ||
 	           cover_check_source_map(&o.load.source_map, "merge") != EXIT_OK) {
 		status = EXIT_USAGE;

@@ -18,6 +18,7 @@
 	X(record) \
 	X(coverage) \
 	X(merge) \
+	X(diff) \
 	X(list) \
 	X(check) \
 	X(script) \
