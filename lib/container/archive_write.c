@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -16,7 +17,8 @@ struct writer {
 	struct archive *a;
 	const char     *out;
 	int             fd;
-	char           *temporary; /* renamed to `out` when complete; NULL = standard output */
+	char           *temporary; /* renamed to `target` when complete; NULL = standard output */
+	char           *target;    /* where `out` leads */
 	struct ht_diag *diag;
 	struct { struct ht_manifest_row *at; size_t n, cap; } rows; /* members are owned */
 };
@@ -121,9 +123,46 @@ put_manifest(struct writer *w)
 	return err;
 }
 
+/*
+ * A file beside `out` takes its name when it is whole.  A link keeps leading
+ * there; a device or pipe has no business being replaced.
+ */
+static int
+open_temporary(struct writer *w)
+{
+	struct stat st;
+
+	if (lstat(w->out, &st) == 0 && S_ISLNK(st.st_mode) && stat(w->out, &st) == 0)
+		w->target = realpath(w->out, NULL);
+	else
+		w->target = strdup(w->out);
+	if (!w->target)
+		return no_memory(w);
+	if (stat(w->target, &st) == 0 && !S_ISREG(st.st_mode))
+		return ht_fail(w->diag, HT_EIO, w->out, HT_NO_OFFSET, "",
+		               "exists and is no regular file; choose another name");
+	if (asprintf(&w->temporary, "%s.%ld", w->target, (long)getpid()) < 0) {
+		w->temporary = NULL;
+		return no_memory(w);
+	}
+	/* As private as the capture. */
+	w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (w->fd < 0) {
+		int err = errno;
+
+		free(w->temporary);
+		w->temporary = NULL;
+		return ht_fail(w->diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, w->out,
+		               HT_NO_OFFSET, "", "cannot be made: %s", strerror(err));
+	}
+	return 0;
+}
+
 static int
 start(struct writer *w)
 {
+	int err;
+
 	w->a = archive_write_new();
 	if (!w->a)
 		return no_memory(w);
@@ -133,22 +172,8 @@ start(struct writer *w)
 	/* No zeros behind the end, wherever it goes. */
 	archive_write_set_bytes_in_last_block(w->a, 1);
 	w->fd = STDOUT_FILENO;
-	if (strcmp(w->out, "-")) {
-		char *name;
-
-		if (asprintf(&name, "%s.%ld", w->out, (long)getpid()) < 0)
-			return no_memory(w);
-		/* As private as the capture. */
-		w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (w->fd < 0) {
-			int err = errno;
-
-			free(name);
-			return ht_fail(w->diag, err == EACCES || err == EPERM ? HT_EPERM : HT_EIO, w->out,
-			               HT_NO_OFFSET, "", "cannot be made: %s", strerror(err));
-		}
-		w->temporary = name;
-	}
+	if (strcmp(w->out, "-") && (err = open_temporary(w)) < 0)
+		return err;
 	return archive_write_open_fd(w->a, w->fd) == ARCHIVE_OK ? 0 : failed(w);
 }
 
@@ -161,7 +186,7 @@ finish(struct writer *w, int err)
 		archive_write_free(w->a);
 	if (w->temporary && close(w->fd) < 0 && !err)
 		err = ht_fail(w->diag, HT_EIO, w->out, HT_NO_OFFSET, "", "cannot write: %s", strerror(errno));
-	if (!err && w->temporary && rename(w->temporary, w->out) < 0)
+	if (!err && w->temporary && rename(w->temporary, w->target) < 0)
 		err = ht_fail(w->diag, HT_EIO, w->out, HT_NO_OFFSET, "", "cannot be written: %s",
 		              strerror(errno));
 	if (err && w->temporary)
@@ -170,6 +195,7 @@ finish(struct writer *w, int err)
 		free(w->rows.at[i].member);
 	ht_vec_free(&w->rows);
 	free(w->temporary);
+	free(w->target);
 	return err;
 }
 

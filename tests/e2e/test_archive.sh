@@ -62,6 +62,10 @@ same "perf's cache of files" "$tmp/script.want" "$tmp/got"
 check "not onto itself" sh -c "! '$hwtrace' archive -i '$tmp/data' -o '$tmp/data' 2>'$tmp/err' && grep -q itself '$tmp/err'"
 check "not into nowhere" sh -c "! '$hwtrace' archive -i '$tmp/data' -o '$tmp/no/a' 2>'$tmp/err' &&
 	[ \$(grep -c 'cannot be made' '$tmp/err') = 1 ]"
+mkfifo "$tmp/fifo"
+check "not in place of a pipe" sh -c "! '$hwtrace' archive -i '$tmp/data' -o '$tmp/fifo' 2>'$tmp/err' && [ -p '$tmp/fifo' ]"
+: >"$tmp/real" && ln -s real "$tmp/link"
+check "through a link" sh -c "'$hwtrace' archive -i '$tmp/data' -o '$tmp/link' && [ -L '$tmp/link' ] && [ -s '$tmp/real' ]"
 size=$(wc -c <"$tmp/data.tar.zst")
 head -c $((size / 2)) "$tmp/data.tar.zst" >"$tmp/cut"
 "$hwtrace" info -i "$tmp/cut" >"$tmp/got" 2>"$tmp/err"
