@@ -2,6 +2,7 @@
 /* What did not run, as a list to be jumped to; and the source beside its counts. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cover.h"
 
@@ -115,15 +116,43 @@ print_text(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file *fil
 		print_line(f, &file->lines[k], file->lines[k].line, "(past the end of the source file)");
 }
 
+/* When the newest module was built; 0 = not known. */
+static time_t
+newest_module(const struct ht_cov_report *r)
+{
+	time_t newest = 0;
+
+	for (uint32_t i = 0; i < r->n_modules; i++) {
+		struct stat st;
+
+		if (stat(r->modules[i].path, &st) == 0 && st.st_mtime > newest)
+			newest = st.st_mtime;
+	}
+	return newest;
+}
+
+/* Text that was changed after all modules were built is not what they were built from. */
+static void
+warn_if_newer(const char *path, FILE *source, time_t built)
+{
+	struct stat st;
+
+	if (built && fstat(fileno(source), &st) == 0 && st.st_mtime > built)
+		tool_warn("%s: is newer than the program that ran: its lines may not be those that are counted", path);
+}
+
 void
 cover_print_source(FILE *f, const struct ht_cov_report *r)
 {
+	time_t built = newest_module(r);
+
 	for (uint32_t i = 0; i < r->n_files; i++) {
 		const struct ht_cov_file *file = &r->files[i];
 		FILE *source = fopen(file->path, "r");
 
 		fprintf(f, "\n%s\n", cover_path(file->path));
 		if (source) {
+			warn_if_newer(file->path, source, built);
 			print_text(f, r, file, source);
 			fclose(source);
 			continue;
