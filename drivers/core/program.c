@@ -161,6 +161,22 @@ ht_program_resolve(const char *path, struct ht_program *out)
 	return -ELOOP;
 }
 
+void
+ht_program_anchor(char path[HT_PROGRAM_PATH_MAX])
+{
+	char dir[HT_PROGRAM_PATH_MAX];
+	size_t n, len = strlen(path);
+
+	if (path[0] == '/' || !getcwd(dir, sizeof(dir)) || dir[0] != '/')
+		return;
+	n = strlen(dir);
+	if (n + 1 + len + 1 > sizeof(dir))
+		return;
+	memmove(path + n + 1, path, len + 1);
+	memcpy(path, dir, n);
+	path[n] = '/';
+}
+
 /* What execvp() does with a file that the kernel does not know. */
 static int
 by_shell(const char *path, struct ht_program *out)

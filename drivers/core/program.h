@@ -39,6 +39,13 @@ struct ht_program {
 int ht_program_resolve(const char *path, struct ht_program *out);
 
 /*
+ * Give `path` the folder that it is relative to.  QEMU keeps the name that it is
+ * started with, and what /proc/self/exe is must not depend on where a program
+ * has gone since.  Nothing happens where the folder is not known.
+ */
+void ht_program_anchor(char path[HT_PROGRAM_PATH_MAX]);
+
+/*
  * As execvp() finds a program: `name` with a slash stands for itself, else the
  * folders of `search` (PATH; NULL = the system's default) are tried.  What is
  * neither ELF nor script is run by /bin/sh.  Returns as ht_program_resolve().

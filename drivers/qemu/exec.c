@@ -329,8 +329,10 @@ ht_exec_follow(int dirfd, uint64_t path, uint64_t argv, uint64_t envp, int flags
 	why = why_not(&program, ret);
 	if (!ret && !why && !leave_proc(program.path))
 		why = "its file has no name any more";
-	if (why)
+	if (why) {
 		ht_sideband_note("%s is not followed: %s; it runs untraced", program.path, why);
-	else if (ret == 0)
+	} else if (ret == 0) {
+		ht_program_anchor(program.path);
 		run_qemu(&program, argv, envp);
+	}
 }

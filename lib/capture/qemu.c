@@ -237,7 +237,7 @@ static int
 launch(struct recording *r, const struct ht_program *program, struct ht_diag *diag)
 {
 	char *const *user = r->config->argv;
-	char emulator[PATH_MAX], plugin[PATH_MAX], option[2 * PATH_MAX + 128];
+	char emulator[PATH_MAX], plugin[PATH_MAX], option[2 * PATH_MAX + 128], file[HT_PROGRAM_PATH_MAX];
 	size_t n_user = 0, n = 0;
 	char **argv;
 	int rc;
@@ -257,7 +257,9 @@ launch(struct recording *r, const struct ht_program *program, struct ht_diag *di
 	argv[n++] = (char *)"-0";
 	argv[n++] = program->n_words ? (char *)(uintptr_t)program->words[0] : user[0];
 	argv[n++] = (char *)"--";
-	argv[n++] = (char *)(uintptr_t)program->path;
+	snprintf(file, sizeof(file), "%s", program->path);
+	ht_program_anchor(file);
+	argv[n++] = file;
 	for (unsigned i = 1; i < program->n_words; i++)
 		argv[n++] = (char *)(uintptr_t)program->words[i];
 	for (size_t i = 1; i < n_user; i++)

@@ -126,6 +126,7 @@ mkdir links && echo precious >links/real && ln -s links/real link.data
 	fail through-link-file "$(ls -l link.data links)"
 ln -s /dev/null null.data && ln -s /no/such/file lost.data
 ln -s /proc/self/fd/1 stdout.data && mkfifo fifo.data
+rm -f ran
 for f in null.data lost.data stdout.data fifo.data -; do
 	"$hwtrace" record -o "$f" sh -c 'echo ran >ran' 2>err.txt | cat >out.txt
 	if [ -e ran ] || [ -e "$f.old" ] || [ ! -s err.txt ]; then
@@ -166,6 +167,14 @@ status exec-by-descriptor 0 perl -e 'open(F, "<", "/bin/echo"); exec { "/proc/se
 says exec-by-descriptor-output '^by fd$' out.txt
 "$hwtrace" info out.data 2>/dev/null >got.txt
 says exec-by-descriptor-followed "found *$(realpath /bin/echo)" got.txt
+
+# A program that was started by a relative name finds itself from any folder.
+cp "$(realpath /bin/sh)" ownsh
+echo "./ownsh -c 'cd / && exec /proc/self/exe -c \"echo again\"'" >moves
+for how in "./ownsh -c" "sh -c"; do
+	status "find-itself, $how" 0 $how ". ./moves"
+	says "find-itself-output, $how" '^again$' out.txt
+done
 
 # What cannot be followed runs all the same, and is named.
 # unfollowed NAME TEXT COMMAND...
