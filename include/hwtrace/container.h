@@ -67,6 +67,7 @@ struct ht_capture_info {
 	struct ht_cpu_info   cpu;
 	const struct ht_filter *filters; /* any of them; none = not limited, or not known */
 	uint32_t             n_filters;
+	const char          *filter;   /* what the recorder was told to limit tracing to, its options as text */
 	int                  software; /* recorded by the software trace unit: branches exact, times emulated */
 	int                  sampled;  /* what ran was sampled (branch stacks): what was not seen is not known */
 	int                  per_cpu;  /* streams are per CPU (else per thread) */

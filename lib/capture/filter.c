@@ -126,6 +126,25 @@ ht_filter_build(const struct ht_capture_config *config, const struct ht_program 
 	return rc ? rc : used ? (int)used + 1 : 0;
 }
 
+static size_t
+add_text(char *buf, size_t size, size_t used, const char *option, const char *const *list)
+{
+	for (size_t i = 0; list && list[i] && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? " " : "", option, list[i]);
+	return used;
+}
+
+const char *
+ht_filter_text(const struct ht_capture_config *config, char *buf, size_t size)
+{
+	size_t used;
+
+	buf[0] = 0;
+	used = add_text(buf, size, 0, "--module", config->modules);
+	add_text(buf, size, used, "--filter", config->filters);
+	return buf;
+}
+
 void
 ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met)
 {

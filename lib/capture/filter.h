@@ -14,6 +14,9 @@
 int ht_filter_build(const struct ht_capture_config *config, const struct ht_program *program, char *buf,
                     size_t size, struct ht_diag *diag);
 
+/* The options as they were given, for the file: "--module X --filter Y"; "" without any.  Returns buf. */
+const char *ht_filter_text(const struct ht_capture_config *config, char *buf, size_t size);
+
 /* Notes in `met`, a bit a glob, which --module the mapping `rec` satisfies; other records are none. */
 void ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met);
 /* Tells of each --module that no mapping satisfied: a name mistyped leaves an empty trace. */

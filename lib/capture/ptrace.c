@@ -347,6 +347,7 @@ open_file(struct ht_ptrace *r, struct ht_diag *diag)
 		.software = 1,
 		.ret_compression = !(r->config->flags & HT_CAPTURE_NO_RETCOMP),
 		.cyc = !!(r->config->flags & HT_CAPTURE_CYC),
+		.filter = ht_filter_text(r->config, r->filter_text, sizeof(r->filter_text)),
 		.argv = r->config->argv,
 	};
 

@@ -104,6 +104,7 @@ struct recording {
 	uint64_t               next_all, next_reap; /* ns */
 	int                    told; /* the writer's error was told */
 	uint64_t               met;  /* ht_filter_meet() */
+	char                   filter[4096]; /* ht_filter_text() */
 };
 
 static uint64_t
@@ -207,6 +208,7 @@ open_file(struct recording *r, struct ht_diag *diag)
 	                                    .argv = c->cmdline ? c->cmdline : c->argv };
 	int rc;
 
+	wc.filter = ht_filter_text(c, r->filter, sizeof(r->filter));
 	ht_tsc_clock(&wc.clock);
 	wc.cpu = stated_cpu(&wc.clock);
 	rc = ht_perf_writer_open(c->output, &wc, &r->writer, diag);

@@ -484,7 +484,13 @@ read_pt_info(struct ht_container *c)
 		break;
 	}
 	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_PT_MARK_VALUE) {
-		c->info.software = info_word(p, HT_PERF_PT_MARK_FLAGS) & 1;
+		uint64_t flags = info_word(p, HT_PERF_PT_MARK_FLAGS);
+		size_t words = 8 + 8 * HT_PERF_PT_WORDS;
+
+		c->info.software = flags & HT_PERF_PT_MARK_SOFTWARE;
+		if (flags & HT_PERF_PT_MARK_FILTER && p->aux_info_size > words &&
+		    memchr(p->aux_info + words, 0, p->aux_info_size - words))
+			c->info.filter = (const char *)p->aux_info + words;
 		if (!c->info.backend && p->aux_info_size >= 8 + 8 * HT_PERF_PT_WORDS &&
 		    memchr(p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME, 0, 16))
 			c->info.backend = (const char *)p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME;

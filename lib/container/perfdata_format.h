@@ -88,13 +88,15 @@ enum ht_perf_pt_word {
 	HT_PERF_PT_EVENT_TRACE,
 	/* Ours, where perf has nothing: a file that was not completed has no features. */
 	HT_PERF_PT_MARK,
-	HT_PERF_PT_MARK_FLAGS, /* bit 0: recorded by the software trace unit */
+	HT_PERF_PT_MARK_FLAGS, /* HT_PERF_PT_MARK_* */
 	HT_PERF_PT_MARK_NAME,  /* backend: 16 bytes, NUL-terminated */
 	HT_PERF_PT_MARK_NAME_2,
 	HT_PERF_PT_WORDS
 };
 
 #define HT_PERF_PT_MARK_VALUE 0x0065636172747768ull /* "hwtrace" */
+#define HT_PERF_PT_MARK_SOFTWARE 1u /* recorded by the software trace unit */
+#define HT_PERF_PT_MARK_FILTER   2u /* behind the words: what tracing was limited to, text with a NUL */
 
 /* Intel PT PMU: bits of perf_event_attr.config, as IA32_RTIT_CTL has them. */
 #define HT_PERF_PT_CFG_PT        (1ull << 0)

@@ -13,6 +13,7 @@
 
 #define PT_PMU_TYPE 8 /* any number that no other PMU of the file has */
 #define N_ATTRS 2
+#define FILTER_MAX 4000 /* of its text; a longer one is cut */
 
 /* struct perf_file_header and struct perf_file_attr of the perf tool. */
 struct file_section {
@@ -108,7 +109,12 @@ put_info(struct ht_perf_writer *w)
 		uint8_t cap_zero, cap_short, reserved[6];
 	} conv = { .h = { .type = HT_PERF_TIME_CONV, .size = sizeof(conv) } };
 	const struct ht_clock *c = &w->clock;
+	const char *filter = w->config.filter ? w->config.filter : "";
+	size_t n = strnlen(filter, FILTER_MAX), text = n ? (n + 8) & ~(size_t)7 : 0;
+	char padded[FILTER_MAX + 8] = "";
 
+	memcpy(padded, filter, n);
+	info.h.size = (uint16_t)(sizeof(info) + text);
 	info.word[HT_PERF_PT_PMU_TYPE] = PT_PMU_TYPE;
 	info.word[HT_PERF_PT_TIME_SHIFT] = c->shift;
 	info.word[HT_PERF_PT_TIME_MULT] = c->mult;
@@ -123,7 +129,8 @@ put_info(struct ht_perf_writer *w)
 	info.word[HT_PERF_PT_CYC_BIT] = HT_PERF_PT_CFG_CYC;
 	info.word[HT_PERF_PT_MAX_NONTURBO] = w->config.cpu.nom_freq;
 	info.word[HT_PERF_PT_MARK] = HT_PERF_PT_MARK_VALUE;
-	info.word[HT_PERF_PT_MARK_FLAGS] = w->config.software ? 1 : 0;
+	info.word[HT_PERF_PT_MARK_FLAGS] = (w->config.software ? HT_PERF_PT_MARK_SOFTWARE : 0) |
+	                                   (n ? HT_PERF_PT_MARK_FILTER : 0);
 	if (w->config.backend)
 		memcpy(&info.word[HT_PERF_PT_MARK_NAME], w->config.backend,
 		       strnlen(w->config.backend, 15));
@@ -131,7 +138,7 @@ put_info(struct ht_perf_writer *w)
 	conv.mult = c->mult;
 	conv.zero = c->zero;
 	conv.cap_zero = c->valid;
-	if (ht_perf_writer_put(w, &info, sizeof(info)) < 0 ||
+	if (ht_perf_writer_put(w, &info, sizeof(info)) < 0 || ht_perf_writer_put(w, padded, text) < 0 ||
 	    ht_perf_writer_put(w, &conv, sizeof(conv)) < 0)
 		return -w->diag.error;
 	return 0;

@@ -244,6 +244,10 @@ covered() {
 dso=$(realpath "$listener")
 check filter-module covered "($dso)" ip,sym,dso --module listener
 check filter-module-path covered "($dso)" ip,sym,dso --module '*/tests/programs/l*'
+"$hwtrace" script out.data >/dev/null 2>got.txt
+says filter-told-by-reports "^hwtrace: out.data: recorded with --module .*: what lies outside was not recorded" got.txt
+"$hwtrace" info out.data >got.txt 2>/dev/null
+says filter-in-info '^filter: *--module \*/tests/programs/l\*$' got.txt
 check filter-symbol covered say ip,sym --filter say@listener
 check filter-symbol-path covered say ip,sym --filter "say@$listener"
 # One instruction: endbr64 or the first of the prologue.

@@ -14,6 +14,7 @@ write_head(const struct info_report *r, struct json *j)
 	json_bool(j, "software", c->software);
 	json_bool(j, "sampled", c->sampled);
 	json_string(j, "backend", c->backend);
+	json_string(j, "filter", c->filter);
 	json_string(j, "command", c->cmdline);
 	json_string(j, "hostname", c->hostname);
 	json_string(j, "os_release", c->os_release);

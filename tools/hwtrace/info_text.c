@@ -42,6 +42,7 @@ write_head(const struct info_report *r, struct ht_text *t)
 	if (c->software)
 		line(t, "%-11s by the software trace unit (%s): branches exact, times emulated", "recorded:",
 		     c->backend ? c->backend : "unnamed");
+	field(t, "filter:", c->filter);
 	if (c->sampled)
 		line(t, "%-11s what was not seen is not known", "sampled:");
 	field(t, "command:", c->cmdline);

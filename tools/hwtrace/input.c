@@ -88,6 +88,9 @@ input_open_container(struct input *in, const struct input_opts *o, const char *o
 	if (in->info->software)
 		fprintf(stderr, "hwtrace: %s: recorded by the software trace unit: branches exact, times emulated\n",
 		        in->path);
+	if (in->info->filter)
+		fprintf(stderr, "hwtrace: %s: recorded with %s: what lies outside was not recorded\n", in->path,
+		        in->info->filter);
 	if (in->info->truncated)
 		tool_warn("%s: the file ends early, at byte %llu: read up to there", in->path,
 		          (unsigned long long)in->info->truncated_at);
