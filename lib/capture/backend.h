@@ -5,6 +5,7 @@
 
 #include <hwtrace/capture.h>
 
+#include "container/perfdata_writer.h"
 #include "core/program.h"
 
 struct ht_backend {
@@ -17,7 +18,7 @@ struct ht_backend {
 	 */
 	int (*accepts)(const struct ht_program *program, struct ht_diag *diag);
 	/*
-	 * As ht_capture_run(); config->output is already free to be created, and
+	 * As ht_capture_run(); config->output can be created, by ht_output_open(), and
 	 * `program` is config->argv[0] as found (NULL when attaching).  NULL = this
 	 * version only tells about the backend's gates.
 	 */
@@ -25,6 +26,14 @@ struct ht_backend {
 	              struct ht_capture_result *result, struct ht_diag *diag);
 	int (*can_attach)(void); /* NULL = cannot attach */
 };
+
+/* Begin the file of config->output, under a name of its own. */
+int  ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
+                    struct ht_perf_writer **out, struct ht_diag *diag);
+/* The program runs: the file gets its name, the one that bore it becomes output.old. */
+int  ht_output_settle(const struct ht_capture_config *config, struct ht_diag *diag);
+/* The program never ran: the file that was begun goes. */
+void ht_output_drop(const struct ht_capture_config *config);
 
 extern const struct ht_backend ht_backend_intel_pt;
 extern const struct ht_backend ht_backend_qemu;

@@ -12,6 +12,8 @@
 
 #include "capture/backend.h"
 
+#define BEGUN ".recording" /* what the name of the file ends in while it begins */
+
 /* Best first. */
 static const struct ht_backend *const backends[] = {
 	&ht_backend_intel_pt,
@@ -189,7 +191,7 @@ resolve_output(const char *output, char real[PATH_MAX], struct ht_diag *diag)
 {
 	struct stat st;
 
-	if (!*output || strlen(output) + sizeof(".old") > PATH_MAX)
+	if (!*output || strlen(output) + sizeof(BEGUN) > PATH_MAX)
 		return ht_fail(diag, HT_EINVAL, output, HT_NO_OFFSET, "output", "not a usable file name");
 	if (!strcmp(output, "-"))
 		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "output",
@@ -199,8 +201,8 @@ resolve_output(const char *output, char real[PATH_MAX], struct ht_diag *diag)
 	if (lstat(output, &st) < 0 || !S_ISLNK(st.st_mode))
 		return 0;
 	if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
-		return 0; /* told by prepare_output() */
-	if (!realpath(output, real) || strlen(real) + sizeof(".old") > PATH_MAX)
+		return 0; /* told by check_output() */
+	if (!realpath(output, real) || strlen(real) + sizeof(BEGUN) > PATH_MAX)
 		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
 		               "is a symbolic link that leads to no file: %s; remove it, or choose another name with -o",
 		               strerror(errno));
@@ -220,14 +222,11 @@ is_being_written(const char *path)
 	return busy;
 }
 
-/*
- * Can `output` be created?  Keeps a file that is there as output.old, but only once all else is well;
- * 1 when it did.
- */
+/* Can `output` be created, and does no other recording write it?  Changes nothing. */
 static int
-prepare_output(const char *output, struct ht_diag *diag)
+check_output(const char *output, struct ht_diag *diag)
 {
-	char dir[PATH_MAX], old[PATH_MAX];
+	char dir[PATH_MAX];
 	const char *slash = strrchr(output, '/');
 	struct stat st;
 
@@ -249,22 +248,69 @@ prepare_output(const char *output, struct ht_diag *diag)
 	if (is_being_written(output))
 		return ht_fail(diag, HT_EIO, output, HT_NO_OFFSET, NULL,
 		               "is being written by another recording; choose another name with -o");
-	snprintf(old, sizeof(old), "%s.old", output);
-	if (rename(output, old) < 0)
-		return ht_fail(diag, errno == EACCES || errno == EPERM ? HT_EPERM : HT_EIO, output,
-		               HT_NO_OFFSET, NULL, "cannot be kept as %s: %s", old, strerror(errno));
-	return 1;
+	return 0;
 }
 
-/* Nothing was recorded: the older file has its name again. */
-static void
-restore_output(const char *output)
-{
-	char old[PATH_MAX];
+/* -- the file while it begins ------------------------------------------------ */
 
-	snprintf(old, sizeof(old), "%s.old", output);
-	if (access(output, F_OK) < 0)
-		rename(old, output);
+/*
+ * A recording begins in output.recording.  It gets its own name, and what bore that
+ * becomes output.old, once the program runs: a recording that fails before
+ * changes neither.
+ */
+static void
+named(const char *output, const char *suffix, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s%s", output, suffix);
+}
+
+int
+ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
+               struct ht_perf_writer **out, struct ht_diag *diag)
+{
+	struct ht_perf_writer_config mine = *wc;
+	char path[PATH_MAX];
+	int rc;
+
+	mine.name = config->output;
+	named(config->output, BEGUN, path);
+	rc = ht_perf_writer_open(path, &mine, out, diag);
+	if (rc < 0)
+		return rc;
+	/* Of two that begin at one moment, one had the lock first; by now it may have its name. */
+	rc = check_output(config->output, diag);
+	if (rc == 0)
+		return 0;
+	ht_perf_writer_abort(*out);
+	*out = NULL;
+	unlink(path);
+	return rc;
+}
+
+int
+ht_output_settle(const struct ht_capture_config *config, struct ht_diag *diag)
+{
+	char path[PATH_MAX], old[PATH_MAX];
+
+	named(config->output, BEGUN, path);
+	named(config->output, ".old", old);
+	if (rename(config->output, old) < 0 && errno != ENOENT)
+		return ht_fail(diag, errno == EACCES || errno == EPERM ? HT_EPERM : HT_EIO, config->output,
+		               HT_NO_OFFSET, NULL, "cannot be kept as %s: %s; the recording is in %s", old,
+		               strerror(errno), path);
+	if (rename(path, config->output) < 0)
+		return ht_fail(diag, HT_EIO, config->output, HT_NO_OFFSET, NULL,
+		               "cannot be named so: %s; the recording is in %s", strerror(errno), path);
+	return 0;
+}
+
+void
+ht_output_drop(const struct ht_capture_config *config)
+{
+	char path[PATH_MAX];
+
+	named(config->output, BEGUN, path);
+	unlink(path);
 }
 
 static int
@@ -273,18 +319,14 @@ record_to(const struct ht_backend *b, const struct ht_capture_config *config,
 {
 	struct ht_capture_config there = *config;
 	char real[PATH_MAX];
-	int rc = resolve_output(config->output, real, diag), kept;
+	int rc = resolve_output(config->output, real, diag);
 
+	if (rc == 0)
+		rc = check_output(real, diag);
 	if (rc < 0)
 		return rc;
-	kept = prepare_output(real, diag);
-	if (kept < 0)
-		return kept;
 	there.output = real;
-	rc = b->record(&there, program, result, diag);
-	if (rc < 0 && kept)
-		restore_output(real);
-	return rc;
+	return b->record(&there, program, result, diag);
 }
 
 int

@@ -68,7 +68,15 @@ ht_ptrace_fail(struct ht_ptrace *r, int rc, const struct ht_diag *diag)
 void
 ht_ptrace_record(struct ht_ptrace *r, struct ht_record *rec)
 {
+	struct ht_diag diag = { 0 };
+
 	ht_filter_meet(r->config, rec, &r->met);
+	/* A mapping: there is a program, and the file is one. */
+	if (!r->settled && rec->kind == HT_REC_MMAP) {
+		r->settled = 1;
+		if (ht_output_settle(r->config, &diag) < 0)
+			ht_ptrace_fail(r, -diag.error, &diag);
+	}
 	if (!r->failed && ht_perf_writer_record(r->writer, rec) < 0)
 		ht_ptrace_fail(r, -HT_EIO, ht_perf_writer_diag(r->writer));
 }
@@ -351,7 +359,7 @@ open_file(struct ht_ptrace *r, struct ht_diag *diag)
 		.argv = r->config->argv,
 	};
 
-	return ht_perf_writer_open(r->config->output, &config, &r->writer, diag);
+	return ht_output_open(r->config, &config, &r->writer, diag);
 }
 
 static void
@@ -402,8 +410,10 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 		ht_perf_writer_abort(r->writer);
 	else
 		rc = ht_perf_writer_finish(r->writer, diag);
-	if (!began)
-		unlink(config->output);
+	if (!began && !r->settled)
+		ht_output_drop(config);
+	else if (!r->settled && ht_output_settle(config, diag) < 0)
+		rc = -diag->error;
 out:
 	if (report >= 0)
 		close(report);

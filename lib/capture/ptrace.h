@@ -118,6 +118,7 @@ struct ht_ptrace {
 	struct ht_capture_result *result;
 	struct ht_diag           *diag;
 	struct ht_perf_writer    *writer;
+	int                       settled;  /* the file has its name */
 	int                       failed;   /* -HT_E...: writing has ended, the program runs on */
 	uint64_t                  met;      /* ht_filter_meet() */
 	long                      options;  /* PTRACE_O_* */

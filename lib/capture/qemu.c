@@ -102,6 +102,7 @@ struct recording {
 	struct ht_drain       *drain;
 	struct ht_child        child;
 	uint64_t               next_all, next_reap; /* ns */
+	int                    settled; /* 1: the file has its name; -HT_E...: it could not be had */
 	int                    told; /* the writer's error was told */
 	uint64_t               met;  /* ht_filter_meet() */
 	char                   filter[4096]; /* ht_filter_text() */
@@ -211,7 +212,7 @@ open_file(struct recording *r, struct ht_diag *diag)
 	wc.filter = ht_filter_text(c, r->filter, sizeof(r->filter));
 	ht_tsc_clock(&wc.clock);
 	wc.cpu = stated_cpu(&wc.clock);
-	rc = ht_perf_writer_open(c->output, &wc, &r->writer, diag);
+	rc = ht_output_open(c, &wc, &r->writer, diag);
 	if (rc < 0)
 		return rc;
 	dc.clock = wc.clock;
@@ -313,6 +314,14 @@ wind_up(struct recording *r)
 	ht_drain_finish(r->drain);
 }
 
+/* The first process has come: the file is one. */
+static void
+settle(struct recording *r, struct ht_diag *diag)
+{
+	if (!r->settled && ht_drain_stats(r->drain)->processes)
+		r->settled = ht_output_settle(r->config, diag) < 0 ? -diag->error : 1;
+}
+
 static int
 conclude(struct recording *r, struct ht_capture_result *result, struct ht_diag *diag)
 {
@@ -326,6 +335,8 @@ conclude(struct recording *r, struct ht_capture_result *result, struct ht_diag *
 	result->threads = stats->threads;
 	result->trace_bytes = stats->trace_bytes;
 	result->lost_bytes = stats->lost_bytes;
+	if (!rc && r->settled < 0)
+		rc = r->settled;
 	if (!rc && ht_drain_error(r->drain) < 0)
 		rc = ht_fail(diag, -ht_drain_error(r->drain), r->config->output, HT_NO_OFFSET, NULL,
 		             "recording ended early");
@@ -345,11 +356,16 @@ qemu_record(const struct ht_capture_config *config, const struct ht_program *pro
 	if (!rc)
 		rc = open_file(&r, diag);
 	if (!rc && (rc = launch(&r, program, diag)) < 0)
-		unlink(config->output);
+		ht_output_drop(config);
 	if (!rc) {
-		while (!r.child.ended)
+		while (!r.child.ended) {
 			pass(&r);
+			settle(&r, diag);
+		}
 		wind_up(&r);
+		settle(&r, diag);
+		if (!r.settled)
+			ht_output_drop(config);
 		rc = conclude(&r, result, diag);
 		ht_child_fini(&r.child);
 	}

@@ -35,6 +35,7 @@ struct ht_perf_writer_config {
 	int                 software;
 	int                 ret_compression;
 	int                 cyc;
+	const char         *name;             /* what messages call the file; NULL = its path */
 	const char         *filter;           /* what tracing is limited to, as text; NULL = nothing */
 	char *const        *argv;             /* of the recording tool, for HEADER_CMDLINE */
 };

@@ -149,11 +149,11 @@ put_info(struct ht_perf_writer *w)
  * file: of two that create the same one at the same moment, one gives way.
  */
 static void
-open_file(struct ht_perf_writer *w)
+open_file(struct ht_perf_writer *w, const char *path)
 {
 	int err;
 
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	w->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (w->fd < 0) {
 		err = errno;
 		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO,
@@ -177,14 +177,14 @@ ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config
 	struct ht_perf_writer *w = calloc(1, sizeof(*w));
 	int err;
 
-	if (!w || !(w->path = strdup(path))) {
+	if (!w || !(w->path = strdup(config->name ? config->name : path))) {
 		free(w);
 		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
 	}
 	w->config = *config;
 	w->clock = config->clock;
 	w->data_offset = DATA_OFFSET;
-	open_file(w);
+	open_file(w, path);
 	if (!w->diag.error && put_head(w) == 0)
 		put_info(w);
 	if (w->diag.error) {

@@ -115,6 +115,15 @@ cp perf.data before
 same failure-leaves-file before perf.data
 "$hwtrace" record -p 2147483647 2>/dev/null
 same failed-attach-leaves-file before perf.data
+# Nor does the file before that go.
+cp perf.data.old before.old
+"$hwtrace" record --filter no_such_function@sh sh -c : 2>/dev/null
+"$hwtrace" record -b ptrace --filter nonsense true 2>/dev/null
+same failure-leaves-the-older-file before.old perf.data.old
+printf '#!/bin/sh\nexit 3\n' >fake && chmod +x fake && mkdir fakes && mv fake fakes/qemu-x86_64
+PATH=$PWD/fakes:$PATH "$hwtrace" record -b qemu true 2>err.txt
+[ $? -eq 125 ] && cmp -s before perf.data && cmp -s before.old perf.data.old && [ ! -e perf.data.recording ] &&
+	pass no-program-leaves-both || fail no-program-leaves-both "$(ls -l; cat err.txt)"
 echo precious >stale.old
 "$hwtrace" record -o stale -p 2147483647 2>/dev/null
 [ ! -e stale ] && [ -e stale.old ] && pass failed-attach-makes-no-file || fail failed-attach-makes-no-file "$(ls -l)"
