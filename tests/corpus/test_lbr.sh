@@ -83,3 +83,11 @@ printf '1910-191b:31 1940-194d:341 1948-194d:1\n191b->1910:32 194d->1940:353\n' 
 same "simpleperf entries" "$tmp/want" "$tmp/got"
 "$BUILD/tests/corpus/stackcount" "$f" 0x5597dfefc000 0x2000 >"$tmp/got"
 same "simpleperf ranges of the engine" "$tmp/want" "$tmp/got"
+
+# What is lost is the same whatever is asked of the engine, and however its events fall into batches.
+f=$lbr/branch-4.14.perf.data
+for how in "script --itrace=e" "script --itrace=i1i" "info --decode" "coverage"; do
+	"$hwtrace" $how -i "$f" 2>&1 >/dev/null | grep '^lost:' >"$tmp/lost.got"
+	[ -f "$tmp/lost.want" ] || cp "$tmp/lost.got" "$tmp/lost.want"
+	same "losses of $how" "$tmp/lost.want" "$tmp/lost.got"
+done

@@ -337,11 +337,15 @@ next_sample(struct ht_decoder *d)
 	uint32_t n;
 	int r;
 
-	if (s->chunk + 1 == d->stream->n_chunks || !d->stream->n_chunks)
+	if (s->chunk + 1 == d->stream->n_chunks || !d->stream->n_chunks) {
+		gap_close(d);
 		return 0;
+	}
 	c = &d->stream->chunks[s->chunk + 1];
 	ns = chunk_ns(d, c);
 	if (ht_view_next_change(d->view) <= ns) {
+		/* It is told in the address space that it is of, however the batches fall. */
+		gap_close(d);
 		if (s->n)
 			return 0;
 		r = ht_view_advance(d->view, ns);
@@ -383,9 +387,6 @@ stack_next(struct ht_decoder *d, struct ht_event *ev, int n)
 		else if (!next_sample(d))
 			break;
 	}
-	/* A gap ends where the address space changes, and at the end of the stream. */
-	if (s->n + ROOM <= n && !s->failed)
-		gap_close(d);
 	return s->failed ? s->failed : s->n;
 }
 
