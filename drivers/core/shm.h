@@ -12,6 +12,11 @@
  * state is committed by one 16-byte store into `live`; what is needed to
  * complete the stream follows from it: ht_shm_complete().
  *
+ * A thread claims the lowest slot that is FREE, by compare-and-swap to CLAIMED; it
+ * sets pid and tid at once, the rest before it stores ACTIVE with release.  Thus
+ * slots that were ever used come first: the recorder looks no further than the
+ * first that is FREE with pid 0.  Who frees a slot clears tid, and leaves pid.
+ *
  * The recorder's part, per slot: drain [tail, head); when the state is ACTIVE
  * and the thread is gone (no /proc/PID/task/TID, or state Z or X in its stat),
  * call ht_shm_complete(), drain again, send the sideband EXIT that the thread
@@ -82,10 +87,10 @@ enum ht_shm_slot_state {
  * (1 = none pending, 0 = packet generation is off: nothing to complete).  Bits
  * 48-63 are the low bits of the offset up to which packets are written.
  * `block_ip`: the block entered last; its bits 48-63 are the low bits of the
- * offset of the place for the next TNT packet: HT_TNT_ROOM bytes are kept free there, and the
- * TIP packets of indirect branches between pending outcomes lie behind it
- * (deferred TIPs, as the architecture allows).  Both offsets are at most
- * HT_SHM_SLACK past `head`, which is published now and then.
+ * offset of the place for the next TNT packet: HT_TNT_ROOM bytes are kept free
+ * there, and the TIP packets of indirect branches between pending outcomes lie
+ * behind it (deferred TIPs, as the architecture allows).  Both offsets are at
+ * most HT_SHM_SLACK past `head`, which is published now and then.
  */
 struct ht_shm_live {
 	_Alignas(16) uint64_t tnt;

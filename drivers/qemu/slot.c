@@ -51,13 +51,15 @@ try_claim(uint8_t **ring)
 
 		if (!atomic_compare_exchange_strong(&slot->state, &want, HT_SLOT_CLAIMED))
 			continue;
+		/* First who it is: a claim that fails or dies leaves a slot that was used. */
+		slot->pid = getpid();
+		slot->tid = (int32_t)syscall(SYS_gettid);
 		*ring = map_ring(slot);
 		if (!*ring) {
+			slot->tid = 0;
 			atomic_store(&slot->state, HT_SLOT_FREE);
 			return NULL;
 		}
-		slot->pid = getpid();
-		slot->tid = (int32_t)syscall(SYS_gettid);
 		slot->start_tsc = ht_tsc_now();
 		slot->live.tnt = 0;
 		slot->lost = 0;

@@ -7,10 +7,14 @@
  * bytes; AUXTRACE records bring the bytes.  A stream is told by the index in its
  * AUXTRACE records; AUX records are matched to it by the AUXTRACE record right
  * behind, else by cpu or tid (a thread that calls exec has two streams).
+ *
+ * With AUX sampling the bytes come in samples, with `-S` in snapshots: each is
+ * what the ring held then, and two of them may have trace in common.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "container/overlap.h"
 #include "container/perfdata_impl.h"
 
 /* Attributes of a pipe stand in front: a file that mixes them in costs no more than this. */
@@ -48,6 +52,7 @@ struct cut {
 struct index {
 	struct ht_container *c;
 	unsigned layouts; /* how often the layouts were made */
+	int snapshots;    /* pieces may overlap */
 	struct { struct aux *at; size_t n, cap; } aux;
 	struct { struct queue *at; size_t n, cap; } queues;
 	struct { struct piece *at; size_t n, cap; } pieces;
@@ -158,6 +163,38 @@ add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
 	                      offset : x->queues.at[queue].end;
 	x->queues.at[queue].lost_tail = raw->payload < raw->payload_said;
 	return push_piece(x, queue, chunk);
+}
+
+/* The trace that was taken with a sample. */
+static int
+add_aux_sample(struct index *x, const struct ht_perf_raw *raw)
+{
+	struct ht_perfdata *p = x->c->state;
+	const struct ht_perf_event *e = ht_perfdata_event(p, raw);
+	struct ht_chunk chunk = { .lost_before = 1 };
+	struct ht_record rec;
+	int per_cpu;
+	uint32_t queue;
+
+	if (!e || !(e->attr.sample_type & PERF_SAMPLE_AUX) || ht_perfdata_parse(x->c, raw, &rec) <= 0 ||
+	    !rec.u.sample.aux_size)
+		return 0;
+	per_cpu = rec.cpu >= 0 && !p->aux_per_thread;
+	if (queue_find(x, per_cpu ? (uint32_t)rec.cpu : (uint32_t)rec.tid | 1u << 31, per_cpu ? rec.cpu : -1,
+	               per_cpu ? -1 : rec.tid, raw->offset, &queue) < 0)
+		return -HT_ENOMEM;
+	if (!per_cpu)
+		x->queues.at[queue].pid = rec.pid;
+	chunk.data = raw->mapped ? rec.u.sample.aux
+	                         : ht_perf_keep(p, rec.u.sample.aux, rec.u.sample.aux_size);
+	chunk.size = rec.u.sample.aux_size;
+	chunk.ref = rec.time;
+	chunk.file_offset = raw->offset + (raw->mapped ? (uint64_t)(chunk.data - raw->at) : 0);
+	chunk.stream_offset = x->queues.at[queue].end;
+	if (!x->queues.at[queue].n_pieces)
+		chunk.lost_before = 0;
+	x->snapshots = 1;
+	return chunk.data ? push_piece(x, queue, chunk) : -HT_ENOMEM;
 }
 
 static int
@@ -394,6 +431,23 @@ order_pieces(const struct index *x)
 	return order;
 }
 
+/* `piece` without what `before`, as it was taken, had already. */
+static struct ht_chunk
+stitch(const struct ht_chunk *before, struct ht_chunk piece)
+{
+	size_t skip;
+
+	if (!piece.lost_before ||
+	    !ht_overlap(before->data, (size_t)before->size, piece.data, (size_t)piece.size, &skip))
+		return piece;
+	piece.data += skip;
+	piece.size -= skip;
+	piece.file_offset += skip;
+	piece.stream_offset += skip;
+	piece.lost_before = 0;
+	return piece;
+}
+
 static int
 build_streams(struct index *x)
 {
@@ -423,10 +477,14 @@ build_streams(struct index *x)
 			                 .gapless = c->info.source == HT_SOURCE_INTEL_BTS,
 			                 .chunks = out };
 		for (uint32_t n = 0; n < q->n_pieces; n++) {
-			const struct ht_chunk *piece = &x->pieces.at[order[at++]].chunk;
+			struct ht_chunk piece = x->pieces.at[order[at]].chunk;
 
-			s->bytes += piece->size;
-			out = put_piece(out, *piece, &cut, last);
+			if (x->snapshots && n)
+				piece = stitch(&x->pieces.at[order[at - 1]].chunk, piece);
+			at++;
+			s->bytes += piece.size;
+			if (piece.size || piece.lost_before)
+				out = put_piece(out, piece, &cut, last);
 		}
 		cut = last;
 		out = put_tail(out, q);
@@ -591,12 +649,10 @@ index_record(struct index *x, const struct ht_perf_raw *raw)
 			ht_perfdata_layouts(x->c);
 		return add_aux(x, raw);
 	case PERF_RECORD_SAMPLE:
-		/* Beside a trace, which has every branch, stacks are no stream of their own. */
-		if (p->aux_info)
-			return 0;
 		if (p->unsorted && x->layouts++ < LAYOUTS_MAX)
 			ht_perfdata_layouts(x->c);
-		return ht_perf_stack_add(x->c, raw);
+		/* Beside a trace, which has every branch, stacks are no stream of their own. */
+		return p->aux_info ? add_aux_sample(x, raw) : ht_perf_stack_add(x->c, raw);
 	case HT_PERF_AUXTRACE:
 		return add_auxtrace(x, raw);
 	case HT_PERF_AUXTRACE_INFO:
@@ -604,6 +660,10 @@ index_record(struct index *x, const struct ht_perf_raw *raw)
 			p->aux_info = raw->at + 8;
 			p->aux_info_size = raw->size - 8;
 		}
+		return 0;
+	case HT_PERF_ID_INDEX: /* u64 n; then id, idx, cpu, tid, 8 bytes each */
+		if (raw->size >= 48 && ht_le(raw->at + 32, 8) == UINT64_MAX)
+			p->aux_per_thread = 1;
 		return 0;
 	case HT_PERF_TIME_CONV:
 		read_time_conv(x->c, raw);
@@ -635,6 +695,8 @@ ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 	if (p->unsorted)
 		ht_perfdata_layouts(c);
 	read_source(c);
+	if (c->info.source == HT_SOURCE_INTEL_PT && info_word(p, HT_PERF_PT_SNAPSHOT))
+		x.snapshots = 1;
 	if (!err)
 		err = match_aux(&x);
 	if (!err)

@@ -78,6 +78,7 @@ struct ht_perfdata {
 	uint64_t comp_mmap_len; /* HEADER_COMPRESSED: output of one compressed record at most */
 	const uint8_t *aux_info;     /* body of AUXTRACE_INFO */
 	uint32_t aux_info_size;
+	int      aux_per_thread;     /* ID_INDEX: buffers belong to threads */
 	struct ht_chunk *chunks;     /* all streams' chunks, by stream */
 	struct { struct ht_perf_stack *at; size_t n, cap; } stacks;
 	struct { struct ht_perf_block *at; size_t n, cap; } blocks;
@@ -121,6 +122,9 @@ int ht_perfdata_parse(struct ht_container *c, const struct ht_perf_raw *raw, str
 /* perfdata_sample.c: the body of a sample; `k` fails when it is too short. */
 void ht_perf_sample_parse(struct ht_cursor *k, const struct perf_event_attr *a,
                           struct ht_record *r);
+
+/* `n` bytes that live as long as the container: those of a compressed record go with the next one. */
+const uint8_t *ht_perf_keep(struct ht_perfdata *p, const uint8_t *at, size_t n);
 
 /* perfdata_stack.c: note the branch stack of a sample; make the streams of all of them. */
 int ht_perf_stack_add(struct ht_container *c, const struct ht_perf_raw *raw);

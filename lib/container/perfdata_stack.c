@@ -18,9 +18,8 @@ struct ht_perf_stack {
 	struct ht_chunk chunk;
 };
 
-/* `n` bytes that live as long as the container: those of a compressed record go with the next one. */
-static const uint8_t *
-keep_bytes(struct ht_perfdata *p, const uint8_t *at, size_t n)
+const uint8_t *
+ht_perf_keep(struct ht_perfdata *p, const uint8_t *at, size_t n)
 {
 	struct ht_perf_block *b = p->blocks.n ? &p->blocks.at[p->blocks.n - 1] : NULL;
 	uint8_t *copy;
@@ -58,7 +57,7 @@ ht_perf_stack_add(struct ht_container *c, const struct ht_perf_raw *raw)
 		return -HT_ENOMEM;
 	data = rec.u.sample.branches;
 	if (!raw->mapped)
-		data = keep_bytes(p, data, rec.u.sample.n_branches * HT_BRANCH_ENTRY_SIZE);
+		data = ht_perf_keep(p, data, rec.u.sample.n_branches * HT_BRANCH_ENTRY_SIZE);
 	s = data ? ht_vec_push(&p->stacks) : NULL;
 	if (!s)
 		return -HT_ENOMEM;

@@ -10,7 +10,10 @@ for f; do
 	name=$(basename "$f")
 	corpus=build-fuzz/corpus/$name
 	mkdir -p "$corpus" build-fuzz/found
-	[ -f "tests/fuzz/$name.seeds.sh" ] && sh "tests/fuzz/$name.seeds.sh" "$corpus"
+	if [ -f "tests/fuzz/$name.seeds.sh" ] && ! sh "tests/fuzz/$name.seeds.sh" "$corpus"; then
+		echo "not ok $name: no seeds"
+		failed=$((failed + 1))
+	fi
 	dict=
 	# some print a dictionary of their own
 	grep -q -e --dict "tests/fuzz/$name.c" && "$f" --dict >"build-fuzz/$name.dict" && dict=-dict=build-fuzz/$name.dict

@@ -91,7 +91,7 @@ void ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev);
 /* Offset of the OVF packet that made the event at hand. */
 uint64_t ht_libipt_clock_overflow(const struct ht_libipt *s);
 /* 1 when the time now stands in a PSB+. */
-int libipt_clock_by_psb(const struct ht_libipt *s);
+int ht_libipt_clock_by_psb(const struct ht_libipt *s);
 /* Time of the next TSC packet: the code walked now ran before it. UINT64_MAX = none. */
 uint64_t ht_libipt_clock_bound(const struct ht_libipt *s);
 

@@ -229,7 +229,7 @@ ht_libipt_clock_overflow(const struct ht_libipt *s)
 }
 
 int
-libipt_clock_by_psb(const struct ht_libipt *s)
+ht_libipt_clock_by_psb(const struct ht_libipt *s)
 {
 	const struct clock *c = &s->clock;
 	size_t i = c->next_mark > NEAR_MARKS ? c->next_mark - NEAR_MARKS : 0;

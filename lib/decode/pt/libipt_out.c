@@ -119,8 +119,9 @@ emit_held(struct ht_libipt *s)
 	if (s->clock.dirty) {
 		s->clock.dirty = 0;
 		if (s->d->want & HT_DECODE_TIME)
-			emit(s, HT_EV_TIME, s->d->info->clock.valid ? s->clock.ns : 0,
-			     s->clock.tsc, 0)->flags = libipt_clock_by_psb(s) ? HT_EV_F_SYNC : 0;
+			emit(s, HT_EV_TIME, s->d->info->clock.valid ? s->clock.ns : 0, s->clock.tsc,
+			     0)
+			    ->flags = ht_libipt_clock_by_psb(s) ? HT_EV_F_SYNC : 0;
 	}
 	if (s->context_dirty) {
 		s->context_dirty = 0;

@@ -277,6 +277,140 @@ test_snapshot(void **state)
 	end(&b, &o);
 }
 
+#define PSB "\2\x82\2\x82\2\x82\2\x82\2\x82\2\x82\2\x82\2\x82"
+
+/* Trace of 400 bytes that never repeats, with a PSB at 0, 100, 200 and 300. */
+static void
+make_trace(uint8_t out[400])
+{
+	uint32_t seed = 7;
+
+	for (unsigned i = 0; i < 400; i++) {
+		seed = seed * 1103515245 + 12345;
+		out[i] = (uint8_t)(seed >> 16);
+	}
+	for (unsigned i = 0; i < 400; i += 100)
+		memcpy(out + i, PSB, 16);
+}
+
+struct part { unsigned from, to; };
+
+/* Parts of the trace as snapshots (-S) or with samples; `want`: chunks, a '|' in front of those with a loss. */
+static void
+expect_stitched(const struct part *parts, unsigned n, int sampled, const struct part *chunks, unsigned n_chunks,
+                const char *lost)
+{
+	static const struct pb_attr with_aux = { .type = 8, .id = 5, .sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_AUX };
+	uint64_t info[18];
+	uint8_t trace[400];
+	const struct ht_stream *s;
+	struct pb_open o;
+	struct pb b;
+	uint64_t sum = 0;
+
+	make_trace(trace);
+	memcpy(info, words, sizeof(info));
+	info[8] = !sampled; /* snapshot mode */
+	pb_begin(&b, sampled ? &with_aux : attr, 1);
+	pb_auxtrace_info(&b, 1, info, 18);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned size = parts[i].to - parts[i].from;
+
+		if (!sampled) {
+			pb_auxtrace(&b, 0, 101, NONE, 4096, trace + parts[i].from, size);
+			continue;
+		}
+		pb_record(&b, PERF_RECORD_SAMPLE, 0);
+		pb_u64(&b, 101ull << 32 | 100);
+		pb_u64(&b, 3);
+		pb_u64(&b, size);
+		pb_bytes(&b, trace + parts[i].from, size);
+		pb_end(&b, 0, NULL);
+	}
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->source, HT_SOURCE_INTEL_PT);
+	assert_int_equal(s->cpu, sampled ? 3 : -1);
+	assert_int_equal(s->n_chunks, n_chunks);
+	for (unsigned i = 0; i < n_chunks; i++) {
+		unsigned size = chunks[i].to - chunks[i].from;
+
+		assert_int_equal(s->chunks[i].size, size);
+		assert_memory_equal(s->chunks[i].data, trace + chunks[i].from, size);
+		assert_memory_equal(o.block + s->chunks[i].file_offset, s->chunks[i].data, size);
+		assert_int_equal(s->chunks[i].lost_before, i || !sampled ? lost[i] == '|' : 0);
+		sum += size;
+	}
+	assert_int_equal(s->bytes, sum);
+	end(&b, &o);
+}
+
+/* What two snapshots have in common comes once; where they do not meet something is lost. */
+static void
+test_stitched(void **state)
+{
+	static const struct part twice[] = { { 0, 240 }, { 80, 360 } }, once[] = { { 0, 240 }, { 240, 360 } };
+	static const struct part apart[] = { { 0, 150 }, { 200, 400 } };
+	static const struct part same[] = { { 0, 240 }, { 0, 240 }, { 100, 240 }, { 100, 400 } };
+	static const struct part same_want[] = { { 0, 240 }, { 240, 400 } };
+
+	(void)state;
+	for (int sampled = 0; sampled < 2; sampled++) {
+		expect_stitched(twice, 2, sampled, once, 2, "| ");
+		expect_stitched(apart, 2, sampled, apart, 2, "||");
+		expect_stitched(same, 4, sampled, same_want, 2, "| ");
+	}
+}
+
+/* The same bytes twice: which of them are the ones is not known, so nothing is taken away. */
+static void
+test_not_clear(void **state)
+{
+	static uint8_t trace[600];
+	struct pb b;
+	struct pb_open o;
+	uint64_t info[18];
+	const struct ht_stream *s;
+
+	(void)state;
+	memset(trace, 6, sizeof(trace));
+	memcpy(info, words, sizeof(info));
+	info[8] = 1;
+	pb_begin(&b, attr, 1);
+	pb_auxtrace_info(&b, 1, info, 18);
+	pb_auxtrace(&b, 0, 101, NONE, 0, trace, 200);
+	pb_auxtrace(&b, 0, 101, NONE, 4096, trace, 600);
+	finish(&b, &o, 1);
+	s = ht_container_stream(o.c, 0);
+	assert_int_equal(s->n_chunks, 2);
+	assert_int_equal(s->chunks[1].size, 600);
+	assert_int_equal(s->chunks[1].lost_before, 1);
+	end(&b, &o);
+}
+
+/* Each kind of AUX data has its name. */
+static void
+test_sources(void **state)
+{
+	static const enum ht_trace_source sources[] = { HT_SOURCE_OTHER, HT_SOURCE_INTEL_PT, HT_SOURCE_INTEL_BTS,
+		HT_SOURCE_CORESIGHT, HT_SOURCE_ARM_SPE, HT_SOURCE_S390_CPUMSF, HT_SOURCE_HISI_PTT, HT_SOURCE_OTHER };
+	struct pb b;
+	struct pb_open o;
+
+	(void)state;
+	for (uint32_t type = 0; type < sizeof(sources) / sizeof(sources[0]); type++) {
+		pb_begin(&b, attr, 1);
+		pb_auxtrace_info(&b, type, words, 18);
+		pb_auxtrace(&b, 0, 101, NONE, 0, bytes, 48);
+		finish(&b, &o, 1);
+		assert_int_equal(ht_container_stream(o.c, 0)->source, sources[type]);
+		assert_int_equal(ht_container_stream(o.c, 0)->gapless, type == 2);
+		assert_int_equal(ht_container_info(o.c)->clock.mult, type == 1 || type == 2 ? 512 : 0);
+		end(&b, &o);
+	}
+}
+
 /* The file ends inside the bytes of an AUXTRACE record. */
 static void
 test_cut_in_bytes(void **state)
@@ -339,6 +473,9 @@ main(void)
 		cmocka_unit_test(test_aux_without_bytes),
 		cmocka_unit_test(test_two_streams_of_a_thread),
 		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_stitched),
+		cmocka_unit_test(test_not_clear),
+		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_cut_in_bytes),
 		cmocka_unit_test(test_many_streams),
 	};
