@@ -64,7 +64,7 @@ fi
 cp "$programs/longjump" "$tmp/prog"
 "$hwtrace" record --backend qemu -q -o "$tmp/data" -- "$tmp/prog" >/dev/null 2>&1
 "$hwtrace" script -i "$tmp/data" --itrace=b -F ip >"$tmp/whole" 2>/dev/null
-bad "a thread that is not there" 1 'none of its 1 streams' script -i "$tmp/data" --tid 1
+bad "a thread that is not there" 1 'its one stream is not of a thread' script -i "$tmp/data" --tid 1
 
 bad "a filter that this capture cannot answer" 1 'streams are of threads, not of CPUs' script -i "$tmp/data" --cpu 0
 bad "two reports in one file" 64 'two reports cannot go to the same place' coverage --lcov - --json - "$tmp/data"

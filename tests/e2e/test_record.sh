@@ -133,10 +133,11 @@ mkdir links && echo precious >links/real && ln -s links/real link.data
 "$hwtrace" record -q -o link.data true
 [ -L link.data ] && [ "$(cat links/real.old)" = precious ] && check through-link-file complete links/real ||
 	fail through-link-file "$(ls -l link.data links)"
-ln -s /dev/null null.data && ln -s /no/such/file lost.data
+# Nothing of the system's own: as root a mistake would replace it.
+ln -s fifo.data pipe.data && ln -s /no/such/file lost.data
 ln -s /proc/self/fd/1 stdout.data && mkfifo fifo.data
 rm -f ran
-for f in null.data lost.data stdout.data fifo.data -; do
+for f in pipe.data lost.data stdout.data fifo.data -; do
 	"$hwtrace" record -o "$f" sh -c 'echo ran >ran' 2>err.txt | cat >out.txt
 	if [ -e ran ] || [ -e "$f.old" ] || [ ! -s err.txt ]; then
 		fail "no-file-for-a-capture $f" "$(ls -l; cat err.txt)"
