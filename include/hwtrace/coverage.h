@@ -63,6 +63,33 @@ int ht_coverage_runs(const struct ht_coverage *c, uint32_t module, struct ht_cov
 /* The handle behind the module of this number; borrowed. */
 struct ht_module *ht_coverage_handle(const struct ht_coverage *c, uint32_t module);
 
+/* -- instructions --------------------------------------------------------- */
+
+/* The code of one module with its counts, one function after the other. */
+struct ht_cov_code;
+
+struct ht_cov_insn {
+	uint64_t addr;             /* vaddr */
+	uint64_t target;           /* of direct jumps and calls; else 0 */
+	uint64_t count;
+	uint64_t taken, not_taken; /* of conditional branches */
+	uint8_t  size, insn;       /* bytes; enum ht_insn_class */
+	uint8_t  lost;             /* trace was lost in its function: a count of 0 is not known */
+};
+
+/* `c` is borrowed. Returns 0 or -HT_ENOMEM; a `module` that cannot be read has no instructions. */
+int ht_cov_code_open(const struct ht_coverage *c, uint32_t module, struct ht_cov_code **out);
+void ht_cov_code_close(struct ht_cov_code *code);
+/*
+ * The instructions of the function, or the part of one, that holds `vaddr`, in
+ * order: life until the next call.  NULL and 0 when there is none, or no memory.
+ */
+const struct ht_cov_insn *ht_cov_code_function(struct ht_cov_code *code, uint64_t vaddr, size_t *n);
+/* Its line table; NULL when there is none. */
+struct ht_lines;
+const struct ht_lines *ht_cov_code_lines(const struct ht_cov_code *code);
+enum ht_arch ht_cov_code_arch(const struct ht_cov_code *code);
+
 /* -- report --------------------------------------------------------------- */
 
 /*

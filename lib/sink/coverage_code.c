@@ -332,8 +332,8 @@ add_lines(struct cov_code *code, const struct ht_lines *lines)
 	return rc;
 }
 
-static struct cov_bound *
-bound_at(struct cov_code *code, uint64_t vaddr)
+struct cov_bound *
+cov_code_bound(struct cov_code *code, uint64_t vaddr)
 {
 	size_t lo = 0, hi = code->bounds.n;
 
@@ -352,7 +352,7 @@ bound_at(struct cov_code *code, uint64_t vaddr)
 static void
 mark_lost(struct cov_code *code, const struct ht_lines *lines, uint64_t vaddr)
 {
-	struct cov_bound *b = bound_at(code, vaddr);
+	struct cov_bound *b = cov_code_bound(code, vaddr);
 	const struct ht_line_function *all, *f = lines ? ht_lines_function_at(lines, vaddr) : NULL;
 	uint32_t n;
 
@@ -364,7 +364,7 @@ mark_lost(struct cov_code *code, const struct ht_lines *lines, uint64_t vaddr)
 	while (f->parent != HT_LINE_NONE)
 		f = &all[f->parent];
 	for (uint32_t i = 0; i < f->n_ranges; i++) {
-		b = bound_at(code, ht_lines_ranges(lines)[f->first_range + i].start);
+		b = cov_code_bound(code, ht_lines_ranges(lines)[f->first_range + i].start);
 		if (b)
 			b->lost = 1;
 	}

@@ -32,6 +32,9 @@ struct cov_code {
 	struct { uint64_t *at; size_t n, cap; } numbers; /* of the pages, sorted */
 };
 
+/* The bound that holds `vaddr`, NULL when there is none. */
+struct cov_bound *cov_code_bound(struct cov_code *code, uint64_t vaddr);
+
 /* One instruction of the walk. */
 struct cov_insn {
 	uint64_t addr;

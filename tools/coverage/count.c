@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
 #include <hwtrace/decoder.h>
 
 #include "cover.h"
@@ -56,4 +58,35 @@ cover_count(struct cover *c, struct input *in)
 	if (ht_coverage_add_session(c->counts, in->session) < 0)
 		return tool_error("out of memory while counting");
 	return status;
+}
+
+int
+cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int n)
+{
+	int status = EXIT_OK;
+
+	c->inputs = calloc(n ? (size_t)n : 1, sizeof(*c->inputs));
+	if (!c->inputs || ht_coverage_new(&c->counts) < 0)
+		return tool_error("out of memory");
+	do {
+		struct input *in = &c->inputs[c->n_inputs];
+		int rc = input_open(in, o, n ? paths[c->n_inputs] : NULL);
+
+		c->n_inputs++;
+		if (rc != EXIT_OK)
+			return rc;
+		if (cover_count(c, in) != EXIT_OK || cover_add_source(c, in->path) != EXIT_OK)
+			status = EXIT_ERROR;
+	} while (c->n_inputs < (size_t)n);
+	return status;
+}
+
+void
+cover_close_inputs(struct cover *c)
+{
+	ht_coverage_free(c->counts);
+	for (size_t i = 0; i < c->n_inputs; i++)
+		input_close(&c->inputs[i]);
+	free(c->inputs);
+	cover_free_sources(c);
 }

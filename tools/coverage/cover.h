@@ -93,6 +93,9 @@ int cover_write_report(const struct report_opts *o, const struct cover *c, const
 
 /* count.c: decode every stream of in->container into c->counts; EXIT_OK or EXIT_ERROR. */
 int cover_count(struct cover *c, struct input *in);
+/* All of `n` captures, or with 0 the one that the options name; to be closed in any case. */
+int cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int n);
+void cover_close_inputs(struct cover *c);
 
 /* "branches exact, times emulated", or NULL for a capture by hardware. */
 const char *cover_label(const struct cover *c);

@@ -94,39 +94,6 @@ record(const struct cover_opts *o, char **argv, const char *path, int *program)
 	return EXIT_OK;
 }
 
-/* -- captures ------------------------------------------------------------- */
-
-static int
-count_inputs(struct cover *c, const struct cover_opts *o, char **paths, int n)
-{
-	int status = EXIT_OK;
-
-	c->inputs = calloc(n ? (size_t)n : 1, sizeof(*c->inputs));
-	if (!c->inputs || ht_coverage_new(&c->counts) < 0)
-		return tool_error("out of memory");
-	do {
-		struct input *in = &c->inputs[c->n_inputs];
-		int rc = input_open(in, &o->input, n ? paths[c->n_inputs] : NULL);
-
-		c->n_inputs++;
-		if (rc != EXIT_OK)
-			return rc;
-		if (cover_count(c, in) != EXIT_OK || cover_add_source(c, in->path) != EXIT_OK)
-			status = EXIT_ERROR;
-	} while (c->n_inputs < (size_t)n);
-	return status;
-}
-
-static void
-cover_fini(struct cover *c)
-{
-	ht_coverage_free(c->counts);
-	for (size_t i = 0; i < c->n_inputs; i++)
-		input_close(&c->inputs[i]);
-	free(c->inputs);
-	cover_free_sources(c);
-}
-
 /* -- report --------------------------------------------------------------- */
 
 /* What a table cannot show goes to stderr.  A report about nothing at all is a failure. */
@@ -194,7 +161,7 @@ static int
 cover(const struct cover_opts *o, char **paths, int n)
 {
 	struct cover c = { 0 };
-	int status = count_inputs(&c, o, paths, n), loss;
+	int status = cover_open_inputs(&c, &o->input, paths, n), loss;
 
 	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
 		int rc = report(o, &c);
@@ -203,7 +170,7 @@ cover(const struct cover_opts *o, char **paths, int n)
 		if (status == EXIT_OK)
 			status = rc != EXIT_OK ? rc : loss;
 	}
-	cover_fini(&c);
+	cover_close_inputs(&c);
 	return status;
 }
 

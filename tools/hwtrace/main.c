@@ -19,6 +19,7 @@
 	X(coverage) \
 	X(merge) \
 	X(diff) \
+	X(annotate) \
 	X(list) \
 	X(check) \
 	X(script) \
