@@ -78,7 +78,7 @@ is "of reports, too" "SF:/elsewhere/marks.c" "$(grep ^SF m.info)"
 cp "$tmp/moved/marks.c" . && cov --no-markers --gcovr-json ours -o report data 2>/dev/null
 for t in "0 0" "99 0" "0 99" "99 99"; do
 	set -- $t
-	gcovr -r . -a ours --fail-under-line "$1" --fail-under-branch "$2" -o /dev/null >/dev/null 2>&1
+	gcovr -r . -a ours --fail-under-line "$1" --fail-under-branch "$2" -o gcovr.out >/dev/null 2>&1
 	want=$?
 	cov --no-markers --fail-under-line "$1" --fail-under-branch "$2" -o report data 2>err
 	is "status of lines $1, branches $2 is gcovr's" "$want" $?
