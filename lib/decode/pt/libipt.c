@@ -161,6 +161,9 @@ resync(struct ht_libipt *s, struct ht_gap *gap, size_t from, size_t search)
 {
 	size_t psb = ht_pt_find_psb(s->seg.data, s->seg.size, search);
 
+	/* An overflow is told in front of the packets that libipt took before it. */
+	if (s->seg.offset + from < s->gap_end)
+		from = (size_t)(s->gap_end - s->seg.offset);
 	if (from > s->seg.size)
 		from = s->seg.size;
 	gap->offset = s->seg.offset + from;
