@@ -327,20 +327,6 @@ silent(struct ht_step *s, uint64_t ip, uint64_t next, int jump, uint64_t tsc)
 	}
 }
 
-/*
- * Straight-line code may run into a run of before, too.  An event in there would
- * be taken to have happened the first time: a new run begins in front of it.
- */
-static void
-straight(struct ht_step *s, uint64_t ip, uint64_t next, uint64_t tsc)
-{
-	for (unsigned i = 0; i + 1 < s->n_walk; i++)
-		if (next >= s->walk[i].from && next <= s->walk[i].to) {
-			ht_step_resync(s, ip, tsc);
-			return;
-		}
-}
-
 int
 ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uint64_t next, uint64_t tsc)
 {
@@ -350,8 +336,6 @@ ht_step_insn(struct ht_step *s, uint64_t ip, const struct ht_x86_insn *insn, uin
 		return 0;
 	if (!leads_to(s, ip, insn, next))
 		return -1;
-	if (insn->insn == HT_INSN_OTHER)
-		straight(s, ip, next, tsc);
 	walk_to(s, ip);
 	s->insns++;
 	switch (insn->insn) {
