@@ -140,7 +140,9 @@ choose_end(struct model *m, const struct model_region *r, unsigned i)
 	if (i % 8 == 0)
 		return END_JCC; /* the head of a function: no call goes on without an outcome */
 	if (i % 16 == 1)
-		return END_CALL;
+		return END_CALL; /* of its own function, which returns as soon as it is back */
+	if (i % 16 == 2)
+		return END_RET;
 	if (r->kernel && (end == END_SYSCALL || end == END_INT))
 		return END_RET;
 	if (m->o.ptw && model_one_in(m, 8))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "hand.h"
@@ -394,6 +395,24 @@ trace_that_does_not_fit(void **state)
 	hand_flow_is(x, "0-1 2; gap 5; 13-13 1; syscall 13>fff; off 13; ");
 }
 
+/* An event at a place that the code never comes by. */
+static void
+circle_of_jumps(void **state)
+{
+	static const uint8_t circle[] = { 0xeb, 0x02, 0x90, 0x90, 0xeb, 0xfa };
+	struct hand *x = *state;
+
+	fake_code(&x->fake, 0, 1, HAND_BASE, circle, sizeof(circle));
+	hand_psb(x, HAND_BASE, 0);
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 2);
+	hand_ip(x, HT_PT_PGD, 0);
+	alarm(20); /* no engine may walk it for ever */
+	hand_run(x);
+	alarm(0);
+	only_gap(x, HT_GAP_MISMATCH);
+	assert_true(x->n < 64);
+}
+
 static void
 bad_packet(void **state)
 {
@@ -609,6 +628,7 @@ main(void)
 		T(time_when_it_changes),
 		T(missing_code_is_a_gap),
 		T(trace_that_does_not_fit),
+		T(circle_of_jumps),
 		T(bad_packet),
 		T(overflow_goes_on),
 		T(bytes_before_the_first_psb),

@@ -169,11 +169,11 @@ test_random_programs(void **state)
 /* -- one liberty at a time, over what else the seed draws --------------------- */
 
 static void
-check_some(void (*force)(struct model_options *o))
+check_some(void (*force)(struct model_options *o), unsigned n)
 {
 	struct model_options o;
 
-	for (uint64_t seed = 5001; seed <= 5150; seed++) {
+	for (uint64_t seed = 5001; seed <= 5000 + n; seed++) {
 		model_options(seed, &o);
 		force(&o);
 		check(seed, &o);
@@ -185,7 +185,7 @@ circles(struct model_options *o)
 {
 	o->step = o->circles = 1;
 	o->ptw = o->tsx = o->power = o->kernel = o->filter = 0;
-	o->async = 20;
+	o->async = 30;
 }
 
 /* Loops of direct jumps make no packets: the step encoder must make each turn countable. */
@@ -193,7 +193,7 @@ static void
 test_circles_of_jumps(void **state)
 {
 	(void)state;
-	check_some(circles);
+	check_some(circles, 600);
 }
 
 static void
@@ -210,7 +210,7 @@ static void
 test_deferred_targets_with_times_between(void **state)
 {
 	(void)state;
-	check_some(deferred);
+	check_some(deferred, 150);
 }
 
 static void
@@ -225,7 +225,7 @@ static void
 test_overflows(void **state)
 {
 	(void)state;
-	check_some(overflows);
+	check_some(overflows, 150);
 }
 
 static void
@@ -241,7 +241,7 @@ static void
 test_changing_code_with_cycles(void **state)
 {
 	(void)state;
-	check_some(changes);
+	check_some(changes, 150);
 }
 
 static void
@@ -258,7 +258,7 @@ static void
 test_deep_recursion(void **state)
 {
 	(void)state;
-	check_some(deep);
+	check_some(deep, 100);
 }
 
 int

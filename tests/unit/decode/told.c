@@ -99,8 +99,12 @@ add_event(struct told *t, struct ht_decoder *d, const struct ht_event *ev, unsig
 			t->first_gap = t->n;
 		if (!ht_decoder_gap(d, ev->n))
 			t->wrong = "a gap that is not there";
+		else if (ev->a < t->gap_end)
+			t->wrong = "a gap in front of the end of the one before";
 		else
 			told_add(t, TOLD_GAP, ev->a, ev->b)->insn = ht_decoder_gap(d, ev->n)->kind;
+		t->gap_end = ev->a + ev->b;
+		t->gap_bytes += ev->b;
 		break;
 	default:
 		break;

@@ -24,6 +24,8 @@ struct told {
 	struct told_item *at;
 	size_t n, cap;
 	struct ht_decoder_stats stats;
+	uint64_t gap_end;    /* of the last gap, in the stream */
+	uint64_t gap_bytes;  /* of all gaps */
 	uint64_t first_gap;  /* index of the first gap; n = none */
 	int      nonsense;   /* the list ends in front of bytes that are no instruction but were told to be one */
 	const char *wrong;   /* events that contradict each other; NULL = none */
