@@ -21,16 +21,20 @@ walk() {
 	done
 }
 
-# -- fork and exec: a forked child writes into its parent's log, so what both did is compared as a whole
+# -- fork and exec: the log of a forked child begins in log.fork.PID and, behind an exec, goes on in log.PID
 
-"$tools/shmdump" -f "$tmp/f" "$plugin" qemu-x86_64 -d tid,nochain,exec,in_asm -D "$tmp/log.%d" "$programs/forkexec" >"$tmp/out" 2>"$tmp/err"
+QEMU_LOG_FILENAME=$tmp/log.%d QEMU_UNSET_ENV=LD_PRELOAD LD_PRELOAD=$programs/forklog \
+	"$tools/shmdump" -f "$tmp/f" "$plugin" qemu-x86_64 -d tid,nochain,exec,in_asm "$programs/forkexec" >"$tmp/out" 2>"$tmp/err"
 status=$?
 check "fork and exec: no gaps" walk "$tmp/f"
-logs=
-for l in "$tmp"/log.*; do logs="$logs -i $l"; done
-for l in "$tmp"/log.*; do "$tools/truth" $logs <"$l"; done | sort >"$tmp/truth"
-cat "$tmp"/f/*.ips | sort >"$tmp/ips"
-same "fork and exec: the same instructions" "$tmp/truth" "$tmp/ips"
+for pid in $(ls "$tmp"/log.* | sed 's/.*\.//' | sort -u); do
+	{
+		[ ! -e "$tmp/log.fork.$pid" ] || "$tools/truth" -i "$tmp/log.before.$pid" <"$tmp/log.fork.$pid"
+		[ ! -e "$tmp/log.$pid" ] || "$tools/truth" <"$tmp/log.$pid"
+	} >"$tmp/truth"
+	cat "$tmp"/f/*-"$pid".ips >"$tmp/ips"
+	same "fork and exec: the same instructions, process $(ls "$tmp"/f/*.ips | grep -n -- "-$pid.ips" | cut -d : -f 1)" "$tmp/truth" "$tmp/ips"
+done
 check "fork and exec: the program's output" test "$status $(cat "$tmp/out")" = "0 $("$programs/forkexec")"
 check "fork and exec: 4 processes, 3 images, 4 ends" \
 	test "$(ls "$tmp"/f/*.pt | wc -l) $(grep -c ' exec ' "$tmp/f/sideband.txt") $(grep -c ' exit ' "$tmp/f/sideband.txt")" = "4 3 4"
