@@ -88,8 +88,11 @@ struct ht_chunk {
 	uint64_t       stream_offset; /* of data[0], counted from the stream's start */
 	uint64_t       file_offset;
 	uint64_t       ref;           /* as stored (perf: auxtrace reference); BRANCH_STACK: ns */
-	uint8_t        lost_before;   /* bytes are missing before this chunk */
+	uint8_t        lost_before;   /* HT_LOST_*: bytes are missing before this chunk; 0 = none */
 };
+
+#define HT_LOST_AUX       1u
+#define HT_LOST_TRUNCATED 2u /* the kernel had no room left for them */
 
 /* One stream: the trace of one thread or one CPU, in order. */
 struct ht_stream {
@@ -155,7 +158,7 @@ struct ht_record {
 		struct { int32_t ppid, ptid; } exit;
 		struct { int out, preempt; int32_t next_prev_pid, next_prev_tid; } sw;
 		struct { uint64_t offset, size, flags; } aux;   /* PERF_AUX_FLAG_* */
-		struct { uint64_t id, lost; } lost;
+		struct { uint64_t id, lost; int samples; } lost; /* samples: else records of any kind */
 		struct { uint64_t addr; uint32_t old_len, len; const uint8_t *bytes; } code;
 		struct {
 			uint64_t id, ip, addr, period;

@@ -102,15 +102,22 @@ enum ht_gap_kind {
 	HT_GAP_BAD_PACKET,
 	HT_GAP_CUT,          /* the file ends in the middle of the stream */
 	HT_GAP_SYNC,         /* bytes before the first synchronisation point */
+	/* Of the capture as a whole: see ht_session_gap(). */
+	HT_GAP_RECORDS,      /* sideband records that never came to the file */
+	HT_GAP_SAMPLES,      /* samples that never came to the file */
+	HT_GAP_DAMAGED,      /* a record that cannot be read */
 	HT_GAP_KIND_COUNT
 };
 
-/* One loss.  `why` is static text or owned by the decoder that reported it. */
+#define HT_NO_STREAM UINT32_MAX
+
+/* One loss.  `why` is static text or owned by the decoder or session that reported it. */
 struct ht_gap {
 	uint8_t     kind;    /* enum ht_gap_kind */
-	uint32_t    stream;
-	uint64_t    offset;  /* first byte lost or not decoded, in the stream */
+	uint32_t    stream;  /* HT_NO_STREAM: of the whole capture */
+	uint64_t    offset;  /* first byte lost or not decoded, in the stream; of no stream: in the file */
 	uint64_t    bytes;   /* 0 when it is not known how many */
+	uint64_t    records; /* lost records or samples, 0 when not known or none */
 	uint64_t    ip;      /* last address known before, 0 = none */
 	uint64_t    ns_from, ns_to; /* 0 = not known */
 	const char *why;

@@ -15,6 +15,7 @@
 
 #include <hwtrace/container.h>
 #include <hwtrace/error.h>
+#include <hwtrace/event.h>
 
 struct ht_session;
 struct ht_view;
@@ -37,6 +38,14 @@ struct ht_container *ht_session_container(const struct ht_session *s);
  * damaged one; its `error` is 0 when there is none.
  */
 const struct ht_diag *ht_session_diag(const struct ht_session *s, uint64_t *damaged, uint64_t *lost);
+
+/*
+ * Loss number `i` that the sideband itself tells: records or samples that never
+ * came to the file, records that cannot be read, the file's early end; in the
+ * order of the file.  NULL when out of range.  Losses of trace come from the
+ * decoders.  Of very many the last ones are summed up.  Life: session.
+ */
+const struct ht_gap *ht_session_gap(const struct ht_session *s, uint32_t i);
 
 /* A thread's life.  Times in ns, 0 = from the start / until the end. */
 struct ht_thread {

@@ -35,7 +35,7 @@ struct queue {
 	uint32_t n_cuts;
 	uint64_t file_offset; /* of its first AUXTRACE record */
 	uint64_t end;       /* stream offset behind the last piece */
-	uint8_t  lost_tail; /* bytes are missing behind it */
+	uint8_t  lost_tail; /* HT_LOST_*: bytes are missing behind it */
 };
 
 struct piece {
@@ -46,6 +46,7 @@ struct piece {
 /* Bytes are missing before offset `at` of a queue. */
 struct cut {
 	uint32_t queue;
+	uint8_t  lost; /* HT_LOST_* */
 	uint64_t at;
 };
 
@@ -158,10 +159,10 @@ add_auxtrace(struct index *x, const struct ht_perf_raw *raw)
 	/* The bytes are behind the record, in the file: the walk has bounded payload. */
 	chunk.data = raw->at + raw->size;
 	chunk.file_offset = raw->offset + raw->size;
-	chunk.lost_before = offset != x->queues.at[queue].end;
+	chunk.lost_before = offset != x->queues.at[queue].end ? HT_LOST_AUX : 0;
 	chunk.stream_offset = offset >= x->queues.at[queue].end && offset < OFFSET_MAX ?
 	                      offset : x->queues.at[queue].end;
-	x->queues.at[queue].lost_tail = raw->payload < raw->payload_said;
+	x->queues.at[queue].lost_tail = raw->payload < raw->payload_said ? HT_LOST_AUX : 0;
 	return push_piece(x, queue, chunk);
 }
 
@@ -171,7 +172,7 @@ add_aux_sample(struct index *x, const struct ht_perf_raw *raw)
 {
 	struct ht_perfdata *p = x->c->state;
 	const struct ht_perf_event *e = ht_perfdata_event(p, raw);
-	struct ht_chunk chunk = { .lost_before = 1 };
+	struct ht_chunk chunk = { .lost_before = HT_LOST_AUX };
 	struct ht_record rec;
 	int per_cpu;
 	uint32_t queue;
@@ -249,6 +250,7 @@ apply_aux(struct index *x, const struct aux *a, uint32_t qi)
 {
 	struct queue *q = &x->queues.at[qi];
 	uint64_t end = a->size < OFFSET_MAX && a->offset < OFFSET_MAX ? a->offset + a->size : 0;
+	uint8_t lost = a->flags & PERF_AUX_FLAG_TRUNCATED ? HT_LOST_TRUNCATED : HT_LOST_AUX;
 	struct cut *cut;
 
 	if (q->cpu < 0 && q->pid < 0)
@@ -256,19 +258,20 @@ apply_aux(struct index *x, const struct aux *a, uint32_t qi)
 	if (a->flags & PERF_AUX_FLAG_OVERWRITE)
 		return 0;
 	if (end > q->end)
-		q->lost_tail = 1;
+		q->lost_tail = HT_LOST_AUX;
 	if (!(a->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)))
 		return 0;
 	if (!(a->flags & PERF_AUX_FLAG_TRUNCATED))
 		end = a->offset;
 	if (end >= q->end) {
-		q->lost_tail = 1;
+		if (!q->lost_tail)
+			q->lost_tail = lost;
 		return 0;
 	}
 	cut = ht_vec_push(&x->cuts);
 	if (!cut)
 		return -HT_ENOMEM;
-	*cut = (struct cut){ qi, end };
+	*cut = (struct cut){ qi, lost, end };
 	q->n_cuts++;
 	return 0;
 }
@@ -285,7 +288,7 @@ add_lost_queue(struct index *x, const struct aux *a, int per_cpu)
 		             .cpu = per_cpu ? a->cpu : -1,
 		             .tid = per_cpu ? -1 : a->tid,
 		             .pid = per_cpu ? -1 : a->pid,
-		             .lost_tail = 1 };
+		             .lost_tail = HT_LOST_AUX };
 	return 0;
 }
 
@@ -382,6 +385,8 @@ put_piece(struct ht_chunk *out, struct ht_chunk piece, const struct cut **cut,
 		uint64_t head =
 		    (*cut)->at > piece.stream_offset ? (*cut)->at - piece.stream_offset : 0;
 
+		uint8_t lost = (*cut)->lost;
+
 		(*cut)++;
 		if (head) {
 			*out = piece;
@@ -392,7 +397,8 @@ put_piece(struct ht_chunk *out, struct ht_chunk piece, const struct cut **cut,
 			piece.stream_offset += head;
 			piece.file_offset += head;
 		}
-		piece.lost_before = 1;
+		if (head || !piece.lost_before)
+			piece.lost_before = lost;
 	}
 	*out = piece;
 	return out + 1;
@@ -404,7 +410,7 @@ put_tail(struct ht_chunk *out, const struct queue *q)
 	if (!q->lost_tail)
 		return out;
 	*out = (struct ht_chunk){ .stream_offset = q->end,
-		                  .lost_before = 1,
+		                  .lost_before = q->lost_tail,
 		                  .file_offset = HT_NO_OFFSET };
 	return out + 1;
 }

@@ -237,6 +237,7 @@ static void
 parse_lost_samples(struct parse *x)
 {
 	x->rec->u.lost.lost = ht_cursor_u64(&x->k);
+	x->rec->u.lost.samples = 1;
 }
 
 static void

@@ -149,15 +149,76 @@ item_fill(struct ht_session *s, struct item *it, const struct ht_record *rec)
 	}
 }
 
+/* Note a loss; a file full of them costs no more than HT_SESSION_GAPS. */
+static int
+gap_add(struct ht_session *s, struct ht_gap gap)
+{
+	struct ht_gap *at = NULL;
+
+	gap.stream = HT_NO_STREAM;
+	for (size_t i = HT_SESSION_GAPS; i < s->gaps.n && !at; i++)
+		if (s->gaps.at[i].kind == gap.kind)
+			at = &s->gaps.at[i];
+	if (at) {
+		at->records += gap.records;
+		at->bytes += gap.bytes;
+		at->ns_to = gap.ns_to;
+		return 0;
+	}
+	at = ht_vec_push(&s->gaps);
+	if (!at)
+		return -HT_ENOMEM;
+	*at = gap;
+	return 0;
+}
+
+static int
+lost_add(struct ht_session *s, const struct ht_record *rec)
+{
+	int samples = rec->u.lost.samples;
+
+	s->lost += rec->u.lost.lost;
+	return gap_add(s, (struct ht_gap){
+		.kind = samples ? HT_GAP_SAMPLES : HT_GAP_RECORDS, .offset = rec->file_offset,
+		.records = rec->u.lost.lost, .ns_from = rec->time, .ns_to = rec->time,
+		.why = samples ? "the kernel had no room for samples"
+		               : "the recorder was too slow for the kernel: mappings and threads may be missing" });
+}
+
+static int
+damaged_add(struct ht_session *s)
+{
+	const struct ht_diag *diag = ht_container_diag(s->container);
+	char line[1024];
+	const char *why = diag ? ht_diag_line(diag, line, sizeof(line)) : "a record cannot be read";
+
+	if (!s->damaged++ && diag)
+		s->diag = *diag;
+	why = s->gaps.n < HT_SESSION_GAPS ? ht_session_keep(s, why, strlen(why) + 1)
+	                                  : "more records that cannot be read";
+	return why ? gap_add(s, (struct ht_gap){ .kind = HT_GAP_DAMAGED, .records = 1, .why = why,
+		.offset = diag && diag->offset != HT_NO_OFFSET ? diag->offset : 0 }) : -HT_ENOMEM;
+}
+
+/* The file's early end.  A cut in the trace is the decoder's to tell: it knows what was there. */
+static int
+cut_add(struct ht_session *s)
+{
+	const struct ht_capture_info *info = ht_container_info(s->container);
+
+	if (!info->truncated)
+		return 0;
+	return gap_add(s, (struct ht_gap){ .kind = HT_GAP_CUT, .offset = info->truncated_at,
+		.why = "the file ends early: what the recorder had still to write is missing" });
+}
+
 static int
 items_add(struct ht_session *s, struct items *items, const struct ht_record *rec)
 {
 	struct item *it;
 
-	if (rec->kind == HT_REC_LOST) {
-		s->lost += rec->u.lost.lost;
-		return 0;
-	}
+	if (rec->kind == HT_REC_LOST)
+		return lost_add(s, rec);
 	if (rec->kind == HT_REC_OTHER || rec->kind == HT_REC_AUX || rec->kind == HT_REC_SAMPLE)
 		return 0;
 	if (items->n >= UINT32_MAX - 1)
@@ -180,12 +241,7 @@ items_read(struct ht_session *s, struct items *items)
 	while ((r = ht_container_next(s->container, &rec)) != 0) {
 		if (r == -HT_ENOMEM)
 			return r;
-		if (r < 0) {
-			if (!s->damaged++ && ht_container_diag(s->container))
-				s->diag = *ht_container_diag(s->container);
-			continue;
-		}
-		r = items_add(s, items, &rec);
+		r = r < 0 ? damaged_add(s) : items_add(s, items, &rec);
 		if (r < 0)
 			return r;
 	}
@@ -372,6 +428,8 @@ session_load(struct ht_session *s)
 	struct items items = { 0 };
 	int r = items_read(s, &items);
 
+	if (r == 0)
+		r = cut_add(s);
 	if (r == 0 && items.n)
 		qsort(items.at, items.n, sizeof(*items.at), item_compare);
 	for (size_t i = 0; r == 0 && i < items.n; i++)
@@ -446,6 +504,7 @@ ht_session_close(struct ht_session *s)
 		free(s->memory.at[i]);
 	ht_vec_free(&s->memory);
 	ht_vec_free(&s->switches);
+	ht_vec_free(&s->gaps);
 	free(s->symfs);
 	free(s);
 }
@@ -466,6 +525,12 @@ ht_session_diag(const struct ht_session *s, uint64_t *damaged, uint64_t *lost)
 	if (lost)
 		*lost = s->lost;
 	return &s->diag;
+}
+
+const struct ht_gap *
+ht_session_gap(const struct ht_session *s, uint32_t i)
+{
+	return i < s->gaps.n ? &s->gaps.at[i] : NULL;
 }
 
 uint32_t

@@ -57,6 +57,8 @@ int ht_index_set(struct ht_index *x, uint64_t key, uint32_t value); /* 0 or -HT_
 uint32_t ht_index_get(const struct ht_index *x, uint64_t key);
 void ht_index_fini(struct ht_index *x);
 
+#define HT_SESSION_GAPS 4096u /* each kind has one more place for the sum of what follows */
+
 struct ht_session {
 	struct ht_container *container;
 	char                *symfs;
@@ -74,6 +76,7 @@ struct ht_session {
 	struct { struct ht_switch *at; size_t n, cap; } switches; /* by CPU, then time */
 	struct ht_diag       diag;    /* first damaged record */
 	uint64_t             damaged; /* how many */
+	struct { struct ht_gap *at; size_t n, cap; } gaps; /* at most HT_SESSION_GAPS, then sums */
 	uint64_t             lost;    /* sideband records that the capture says were lost */
 };
 

@@ -57,6 +57,13 @@ unwind(struct stack *s, uint64_t to)
 		}
 }
 
+void
+calls_gap(struct calls *c, uint32_t stream)
+{
+	if (stream < c->stacks.n)
+		c->stacks.at[stream].n = 0;
+}
+
 int
 calls_step(struct calls *c, uint32_t stream, const struct ht_sample *x)
 {

@@ -297,6 +297,7 @@ ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const st
 		const struct ht_sample *x = &run[i];
 
 		if (x->kind == HT_SAMPLE_GAP) {
+			calls_gap(s->calls, lane->stream);
 			if (s->config.gaps)
 				(json ? script_json_gap : put_gap)(s, x, lane);
 			continue;

@@ -31,6 +31,10 @@ is "the plain report tells no loss" "" "$(cat "$tmp/err")"
 
 # A loss is listed with its place.
 { cat "$tmp/pt"; printf '\006'; } >"$tmp/pt2"
+"$hwtrace" info --pt "$tmp/pt2" --pages "$tmp/code" --map "$tmp/map" --losses 2>/dev/null | sed -n '/^losses/,$p' |
+    sed '/stream/s/: [^:]*$//' >"$tmp/got"
+printf 'losses: 1\n  stream 0 offset 0x%x: trace does not fit the code, 1 bytes, after 0x0, 17 instructions before, 0 behind\n' "$size" >"$tmp/want"
+same "a loss as text" "$tmp/want" "$tmp/got"
 "$hwtrace" info --pt "$tmp/pt2" --pages "$tmp/code" --map "$tmp/map" --losses --json >"$tmp/json" 2>"$tmp/err"
 is "a loss in JSON" "1 True" "$(json "$tmp/json" 'len(r["losses"]), r["losses"][0]["why"] != ""')"
 "$hwtrace" info --pt "$tmp/pt2" --pages "$tmp/code" --map "$tmp/map" --fail-on-loss >/dev/null 2>&1

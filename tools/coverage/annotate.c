@@ -275,7 +275,7 @@ annotate(const struct annotate_opts *o, const char *what, char **paths, int n)
 		status = tool_error("no function '%s'; hwtrace coverage --functions lists them, --all-modules looks in "
 		                    "the system's libraries too", what);
 	if (l.out)
-		loss_report(&c.loss, c.n_inputs == 1 ? c.inputs[0].info : NULL, 0);
+		loss_report(&c.loss, 0);
 	source_close(&l.source);
 	ht_cov_report_free(r);
 	cover_close_inputs(&c);

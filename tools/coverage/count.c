@@ -55,6 +55,7 @@ cover_count(struct cover *c, struct input *in)
 		done += ht_container_stream(in->container, i)->bytes;
 	}
 	progress_end(&bar);
+	loss_add_session(&c->loss, in->session);
 	if (ht_coverage_add_session(c->counts, in->session) < 0)
 		return tool_error("out of memory while counting");
 	return status;

@@ -166,7 +166,7 @@ cover(const struct cover_opts *o, char **paths, int n)
 	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
 		int rc = report(o, &c);
 
-		loss = loss_report(&c.loss, c.n_inputs == 1 ? c.inputs[0].info : NULL, o->fail_on_loss);
+		loss = loss_report(&c.loss, o->fail_on_loss);
 		if (status == EXIT_OK)
 			status = rc != EXIT_OK ? rc : loss;
 	}

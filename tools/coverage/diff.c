@@ -380,7 +380,7 @@ diff(const struct diff_opts *o, char **paths)
 		compare(&d, paths);
 		status = cover_close(d.f, o->output ? o->output : "-");
 		if (c.decoded)
-			loss_report(&c.loss, NULL, 0);
+			loss_report(&c.loss, 0);
 		sums.total.lines = d.lines[1];
 		/* A patch without code is in order. */
 		if (status == EXIT_OK && !(d.patched && !d.lines[1].all))

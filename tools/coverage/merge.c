@@ -44,7 +44,7 @@ merge(const struct merge_opts *o, char **paths, int n)
 			tool_warn("trace was lost at %llu places: what was not seen in the functions there is unknown",
 			          (unsigned long long)r->gaps);
 		if (c.decoded)
-			loss = loss_report(&c.loss, NULL, o->fail_on_loss);
+			loss = loss_report(&c.loss, o->fail_on_loss);
 		if (status == EXIT_OK)
 			status = cover_thresholds(&o->report, r);
 		if (status == EXIT_OK)

@@ -11,6 +11,8 @@
 
 extern const struct command command_info;
 
+#define LOSSES_MAX 1000000 /* listed; more are counted: about 100 bytes each */
+
 struct info_opts {
 	struct input_opts input;
 	int maps, decode, losses, json, fail_on_loss;
@@ -116,23 +118,6 @@ count_records(struct info_report *r)
 }
 
 static int
-keep_gap(struct info_report *r, const struct ht_gap *gap)
-{
-	struct ht_gap *at;
-
-	loss_add(&r->loss, gap);
-	if (!r->with_losses)
-		return 0;
-	at = realloc(r->gaps, (r->n_gaps + 1) * sizeof(*at));
-	if (!at)
-		return -1;
-	r->gaps = at;
-	at[r->n_gaps] = *gap;
-	at[r->n_gaps].why = strdup(gap->why ? gap->why : "");
-	return at[r->n_gaps++].why ? 0 : -1;
-}
-
-static int
 decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64_t before)
 {
 	struct ht_decoder_config config = { .size = sizeof(config), .engine = r->in->engine };
@@ -147,13 +132,17 @@ decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64
 		for (int i = 0; i < n; i++) {
 			const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;
 
-			if (g && keep_gap(r, g) < 0)
-				n = -HT_ENOMEM;
+			if (g)
+				loss_add(&r->loss, g);
 		}
-		if (n < 0)
+		if (r->losses && ht_losses_events(r->losses, d, ev, n) < 0) {
+			n = -HT_ENOMEM;
 			break;
+		}
 		progress_at(p, before + ht_decoder_stats(d)->bytes_decoded);
 	}
+	if (r->losses)
+		ht_losses_end_stream(r->losses);
 	if (n == -HT_ENOMEM)
 		status = tool_error("out of memory");
 	else if (n < 0)
@@ -183,15 +172,16 @@ decode_all(struct info_report *r)
 		before += ht_container_stream(r->in->container, i)->bytes;
 	}
 	progress_end(&p);
+	loss_add_session(&r->loss, r->in->session);
+	if (r->losses && ht_losses_session(r->losses, r->in->session) < 0)
+		return tool_error("out of memory");
 	return status;
 }
 
 static void
 report_free(struct info_report *r)
 {
-	for (size_t i = 0; i < r->n_gaps; i++)
-		free((char *)r->gaps[i].why);
-	free(r->gaps);
+	ht_losses_free(r->losses);
 	free(r->figures);
 }
 
@@ -227,18 +217,19 @@ run_info(int argc, char **argv)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
 	decode = opts.decode || opts.losses || opts.fail_on_loss;
 	r.with_maps = opts.maps;
-	r.with_losses = opts.losses;
 	operand = input_operand(&command_info, argc, argv, first, &status);
 	if (!status)
 		status = input_open(&in, &opts.input, operand);
 	if (!status)
 		status = count_records(&r);
+	if (!status && opts.losses && ht_losses_new(LOSSES_MAX, &r.losses) < 0)
+		status = tool_error("out of memory");
 	if (!status && decode)
 		status = decode_all(&r);
 	if (!status)
 		status = write_report(&r, opts.json);
 	if (!status && decode)
-		status = loss_report(&r.loss, in.info, opts.fail_on_loss);
+		status = loss_report(&r.loss, opts.fail_on_loss);
 	report_free(&r);
 	input_close(&in);
 	return status;

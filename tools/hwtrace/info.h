@@ -3,6 +3,8 @@
 #ifndef TOOL_INFO_H
 #define TOOL_INFO_H
 
+#include <hwtrace/losses.h>
+
 #include "input.h"
 #include "json.h"
 #include "loss.h"
@@ -15,11 +17,10 @@ struct stream_figures {
 struct info_report {
 	const struct input    *in;
 	struct stream_figures *figures;   /* one a stream; NULL = not decoded */
-	struct ht_gap         *gaps;      /* `why` is owned */
-	size_t                 n_gaps;
+	struct ht_losses      *losses;    /* NULL = not asked for */
 	uint64_t               records[HT_REC_KIND_COUNT];
 	uint64_t               damaged;   /* sideband records that could not be read */
-	int                    with_maps, with_losses;
+	int                    with_maps;
 	struct loss            loss;
 };
 

@@ -143,16 +143,32 @@ write_maps(const struct info_report *r, struct json *j)
 static void
 write_losses(const struct info_report *r, struct json *j)
 {
+	const struct ht_loss *l;
+
+	json_uint(j, "losses_total", ht_losses_count(r->losses) + ht_losses_more(r->losses));
 	json_open(j, "losses", '[');
-	for (size_t i = 0; i < r->n_gaps; i++) {
-		const struct ht_gap *g = &r->gaps[i];
+	for (size_t i = 0; (l = ht_losses_get(r->losses, i)); i++) {
+		const struct ht_gap *g = &l->gap;
+		int stream = g->stream != HT_NO_STREAM;
 
 		json_open(j, NULL, '{');
 		json_string(j, "kind", ht_gap_kind_name(g->kind));
-		json_uint(j, "stream", g->stream);
+		json_int(j, "stream", stream ? (int64_t)g->stream : -1);
 		json_uint(j, "offset", g->offset);
 		json_uint(j, "bytes", g->bytes);
-		json_hex(j, "ip", g->ip);
+		if (g->records)
+			json_uint(j, "records", g->records);
+		if (g->ns_from)
+			json_uint(j, "ns_from", g->ns_from);
+		if (g->ns_to)
+			json_uint(j, "ns_to", g->ns_to);
+		if (stream) {
+			json_hex(j, "ip", g->ip);
+			if (l->next_ip)
+				json_hex(j, "next_ip", l->next_ip);
+			json_uint(j, "instructions_before", l->insns_before);
+			json_uint(j, "instructions_behind", l->insns_after);
+		}
 		json_string(j, "why", g->why);
 		json_close(j, '}');
 	}
@@ -171,7 +187,7 @@ info_write_json(const struct info_report *r, struct ht_text *t)
 	write_modules(r, &j);
 	if (r->with_maps)
 		write_maps(r, &j);
-	if (r->with_losses)
+	if (r->losses)
 		write_losses(r, &j);
 	json_close(&j, '}');
 	ht_text_str(t, "\n");

@@ -164,16 +164,52 @@ write_maps(const struct info_report *r, struct ht_text *t)
 	}
 }
 
+/* "from 1.000000001 to 2.5 s", or what is known of it, in front of a comma. */
+static const char *
+span_text(const struct ht_gap *g, char *buf, size_t size)
+{
+	char from[32], to[32];
+
+	buf[0] = 0;
+	snprintf(from, sizeof(from), "%llu.%09llu", (ull)g->ns_from / 1000000000, (ull)g->ns_from % 1000000000);
+	snprintf(to, sizeof(to), "%llu.%09llu", (ull)g->ns_to / 1000000000, (ull)g->ns_to % 1000000000);
+	if (g->ns_from || g->ns_to)
+		snprintf(buf, size, ", from %s to %s s", g->ns_from ? from : "?", g->ns_to ? to : "?");
+	return buf;
+}
+
+static void
+write_loss(const struct ht_loss *l, struct ht_text *t)
+{
+	const struct ht_gap *g = &l->gap;
+	char span[96], ends[160] = "";
+
+	span_text(g, span, sizeof(span));
+	if (g->stream == HT_NO_STREAM) {
+		if (g->records)
+			snprintf(ends, sizeof(ends), ", %llu of them", (ull)g->records);
+		line(t, "  capture offset 0x%llx: %s%s%s%s%s", (ull)g->offset, ht_gap_kind_name(g->kind), ends, span,
+		     g->why[0] ? ": " : "", g->why);
+		return;
+	}
+	if (l->next_ip)
+		snprintf(ends, sizeof(ends), ", on at 0x%llx", (ull)l->next_ip);
+	line(t, "  stream %u offset 0x%llx: %s, %llu bytes, after 0x%llx%s%s, %llu instructions before, %llu behind%s%s",
+	     g->stream, (ull)g->offset, ht_gap_kind_name(g->kind), (ull)g->bytes, (ull)g->ip, ends, span,
+	     (ull)l->insns_before, (ull)l->insns_after, g->why[0] ? ": " : "", g->why);
+}
+
 static void
 write_losses(const struct info_report *r, struct ht_text *t)
 {
-	line(t, "\nlosses: %llu", (ull)r->n_gaps);
-	for (size_t i = 0; i < r->n_gaps; i++) {
-		const struct ht_gap *g = &r->gaps[i];
+	size_t n = ht_losses_count(r->losses);
+	uint64_t more = ht_losses_more(r->losses);
 
-		line(t, "  stream %u offset 0x%llx: %s, %llu bytes, after 0x%llx%s%s", g->stream, (ull)g->offset,
-		     ht_gap_kind_name(g->kind), (ull)g->bytes, (ull)g->ip, g->why[0] ? ": " : "", g->why);
-	}
+	line(t, "\nlosses: %llu", (ull)(n + more));
+	for (size_t i = 0; i < n; i++)
+		write_loss(ht_losses_get(r->losses, i), t);
+	if (more)
+		line(t, "  and %llu more that are not listed", (ull)more);
 }
 
 void
@@ -186,6 +222,6 @@ info_write_text(const struct info_report *r, struct ht_text *t)
 	write_modules(r, t);
 	if (r->with_maps)
 		write_maps(r, t);
-	if (r->with_losses)
+	if (r->losses)
 		write_losses(r, t);
 }

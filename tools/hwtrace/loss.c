@@ -11,6 +11,18 @@ loss_add(struct loss *l, const struct ht_gap *gap)
 		return;
 	l->places[gap->kind]++;
 	l->bytes[gap->kind] += gap->bytes;
+	l->records[gap->kind] += gap->records;
+}
+
+void
+loss_add_session(struct loss *l, const struct ht_session *s)
+{
+	int cut = l->places[HT_GAP_CUT] != 0;
+	const struct ht_gap *gap;
+
+	for (uint32_t i = 0; s && (gap = ht_session_gap(s, i)); i++)
+		if (gap->kind != HT_GAP_CUT || !cut)
+			loss_add(l, gap);
 }
 
 uint64_t
@@ -21,6 +33,21 @@ loss_places(const struct loss *l)
 	for (unsigned k = 0; k < HT_GAP_KIND_COUNT; k++)
 		n += l->places[k];
 	return n;
+}
+
+/* What is known of the size of what was lost. */
+static const char *
+size_text(const struct loss *l, unsigned kind, char *buf, size_t size)
+{
+	unsigned long long bytes = l->bytes[kind], records = l->records[kind];
+
+	if (bytes)
+		snprintf(buf, size, "%llu byte%s", bytes, bytes == 1 ? "" : "s");
+	else if (records)
+		snprintf(buf, size, "%llu record%s", records, records == 1 ? "" : "s");
+	else
+		snprintf(buf, size, "bytes not known");
+	return buf;
 }
 
 const char *
@@ -34,27 +61,22 @@ loss_text(const struct loss *l, char *buf, size_t size)
 	}
 	buf[0] = 0;
 	for (unsigned k = 0; k < HT_GAP_KIND_COUNT; k++) {
-		char bytes[40] = "bytes not known";
+		char bytes[40];
 
 		if (!l->places[k] || used >= size)
 			continue;
-		if (l->bytes[k])
-			snprintf(bytes, sizeof(bytes), "%llu byte%s", (unsigned long long)l->bytes[k],
-			         l->bytes[k] == 1 ? "" : "s");
 		used += (size_t)snprintf(buf + used, size - used, "%s%s (%llu place%s, %s)", used ? ", " : "",
 		                         ht_gap_kind_name(k), (unsigned long long)l->places[k],
-		                         l->places[k] == 1 ? "" : "s", bytes);
+		                         l->places[k] == 1 ? "" : "s", size_text(l, k, bytes, sizeof(bytes)));
 	}
 	return buf;
 }
 
 int
-loss_report(struct loss *l, const struct ht_capture_info *info, int fail)
+loss_report(const struct loss *l, int fail)
 {
-	char text[512];
+	char text[1024];
 
-	if (info && info->truncated && !l->places[HT_GAP_CUT])
-		l->places[HT_GAP_CUT]++;
 	fprintf(stderr, "lost: %s\n", loss_text(l, text, sizeof(text)));
 	return fail && loss_places(l) ? EXIT_LOSS : EXIT_OK;
 }

@@ -8,24 +8,29 @@
 
 #include <stdio.h>
 
-#include <hwtrace/container.h>
 #include <hwtrace/event.h>
+#include <hwtrace/session.h>
 
 struct loss {
 	uint64_t places[HT_GAP_KIND_COUNT];
 	uint64_t bytes[HT_GAP_KIND_COUNT];
+	uint64_t records[HT_GAP_KIND_COUNT];
 };
 
 void loss_add(struct loss *l, const struct ht_gap *gap);
+/*
+ * What the sideband tells, once all streams of the capture were decoded: the
+ * file's early end counts only when no decoder met it.
+ */
+void loss_add_session(struct loss *l, const struct ht_session *s);
 /* Total number of places; 0 = nothing was lost. */
 uint64_t loss_places(const struct loss *l);
 /* The text after "lost: " into `buf`, which is returned. */
 const char *loss_text(const struct loss *l, char *buf, size_t size);
 /*
- * "lost: nothing" or "lost: KIND (N places, B bytes), ..." on stderr.  `info`
- * (may be NULL) adds a cut that no decoder met.  Returns EXIT_LOSS when `fail`
- * is set and something was lost, else EXIT_OK.
+ * "lost: nothing" or "lost: KIND (N places, B bytes), ..." on stderr.  Returns
+ * EXIT_LOSS when `fail` is set and something was lost, else EXIT_OK.
  */
-int loss_report(struct loss *l, const struct ht_capture_info *info, int fail);
+int loss_report(const struct loss *l, int fail);
 
 #endif

@@ -166,7 +166,8 @@ dump_stream(struct dump *d, const struct ht_stream *s)
 
 		if (c->lost_before) {
 			end_stream(d, &rest, 1);
-			loss_add(&d->loss, &(struct ht_gap){ .kind = HT_GAP_AUX_LOST });
+			loss_add(&d->loss, &(struct ht_gap){ .kind = c->lost_before == HT_LOST_TRUNCATED
+			                                     ? HT_GAP_AUX_TRUNCATED : HT_GAP_AUX_LOST });
 		}
 		dump_chunk(d, &rest, c);
 		progress_at(&d->progress, d->done += c->size);
@@ -259,8 +260,10 @@ run_packets(int argc, char **argv)
 		ht_text_flush(&d.text);
 		if (!status && d.text.error && d.text.error != EPIPE)
 			status = tool_error("standard output: %s", strerror(d.text.error));
-		else if (!status && !d.text.error)
-			status = loss_report(&d.loss, in.info, opts.fail_on_loss);
+		if (in.info->truncated && !d.loss.places[HT_GAP_CUT])
+			d.loss.places[HT_GAP_CUT]++;
+		if (!status && !d.text.error)
+			status = loss_report(&d.loss, opts.fail_on_loss);
 	}
 	ht_text_fini(&d.text);
 	input_close(&in);

@@ -277,7 +277,8 @@ decode(struct job *j)
 	if (n < 0)
 		return tool_fail(ht_merge_diag(j->merge));
 	warn_unmatched(j);
-	return loss_report(&j->loss, j->in.info, j->opts.fail_on_loss);
+	loss_add_session(&j->loss, j->in.session);
+	return loss_report(&j->loss, j->opts.fail_on_loss);
 }
 
 /* Samples as they are recorded, nothing decoded. */

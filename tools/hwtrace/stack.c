@@ -105,5 +105,6 @@ stack_show(const struct input *in, const struct stack_want *w)
 	ht_text_flush(&t);
 	status = t.error && t.error != EPIPE ? tool_error("standard output: %s", strerror(t.error)) : EXIT_OK;
 	ht_text_fini(&t);
-	return status ? status : loss_report(&loss, in->info, w->fail_on_loss);
+	loss_add_session(&loss, in->session);
+	return status ? status : loss_report(&loss, w->fail_on_loss);
 }

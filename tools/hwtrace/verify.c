@@ -14,6 +14,7 @@
 
 #include "command.h"
 #include "input.h"
+#include "loss.h"
 
 #define BATCH 64 /* small: a difference is placed by where the batch before it ended */
 
@@ -54,6 +55,7 @@ struct side {
 	struct range       open;     /* a range that may grow */
 	struct range       held;     /* a gap behind a range just given */
 	uint64_t           ranges, insns, gaps;
+	struct loss       *loss;     /* told of by one side alone */
 };
 
 static uint64_t
@@ -133,6 +135,8 @@ next_range(struct side *s, struct range *out)
 			break;
 		case HT_EV_GAP:
 			s->gaps++;
+			if (s->loss)
+				loss_add(s->loss, ht_decoder_gap(s->decoder, ev->n));
 			s->held = (struct range){ .kind = RANGE_GAP, .gap = ev->n };
 			if (give(s, out))
 				return;
@@ -255,7 +259,7 @@ compare(const struct ht_stream *stream, struct side side[2])
 }
 
 static int
-verify_stream(struct input *in, uint32_t i, const char *one, const char *other)
+verify_stream(struct input *in, uint32_t i, const char *one, const char *other, struct loss *loss)
 {
 	const struct ht_stream *stream = ht_container_stream(in->container, i);
 	struct side *side = calloc(2, sizeof(*side));
@@ -264,6 +268,7 @@ verify_stream(struct input *in, uint32_t i, const char *one, const char *other)
 	if (!side)
 		return tool_error("out of memory");
 	side[0].engine = one;
+	side[0].loss = loss;
 	side[1].engine = other;
 	if (open_side(&side[0], in, i) == EXIT_OK && open_side(&side[1], in, i) == EXIT_OK)
 		status = compare(stream, side);
@@ -313,6 +318,7 @@ run(int argc, char **argv)
 {
 	const char *engine[2];
 	struct options o = { 0 };
+	struct loss loss = { .places = { 0 } };
 	struct input in;
 	int first = opts_parse_mixed(&command_verify, argc, argv, &o), status = EXIT_OK, seen = 0;
 	const char *operand;
@@ -333,11 +339,15 @@ run(int argc, char **argv)
 		if (ht_container_stream(in.container, i)->source != HT_SOURCE_INTEL_PT)
 			continue;
 		seen++;
-		if (verify_stream(&in, i, engine[0], engine[1]) != EXIT_OK)
+		if (verify_stream(&in, i, engine[0], engine[1], &loss) != EXIT_OK)
 			status = EXIT_ERROR;
 	}
 	if (status == EXIT_OK && !seen)
 		status = tool_error("%s has no Intel PT stream", in.path);
+	if (seen) {
+		loss_add_session(&loss, in.session);
+		loss_report(&loss, 0);
+	}
 	input_close(&in);
 	return status;
 }

@@ -318,8 +318,11 @@ lost_bytes(struct ht_decoder *d, const struct ht_chunk *c)
 	struct stack *s = d->state;
 
 	gap_close(d);
-	s->gap = (struct ht_gap){ .kind = HT_GAP_AUX_LOST, .offset = c->stream_offset, .ip = s->entry.to,
-		                  .ns_from = chunk_ns(d, c), .why = "the kernel or the recorder lost records" };
+	s->gap = (struct ht_gap){
+		.kind = c->lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED : HT_GAP_AUX_LOST,
+		.offset = c->stream_offset, .ip = s->entry.to, .ns_from = chunk_ns(d, c),
+		.why = "the kernel or the recorder lost records",
+	};
 	put_gap(d);
 }
 

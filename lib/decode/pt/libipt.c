@@ -113,13 +113,18 @@ segment_close(struct ht_libipt *s)
 static void
 gap_lost(struct ht_libipt *s)
 {
+	int truncated = s->seg.lost_before == HT_LOST_TRUNCATED;
 	struct ht_gap gap = {
-		.kind = HT_GAP_AUX_LOST, .offset = s->seg.offset - s->seg.lost, .bytes = s->seg.lost,
+		.kind = truncated ? HT_GAP_AUX_TRUNCATED : HT_GAP_AUX_LOST,
+		.offset = s->seg.offset - s->seg.lost - s->cut, .bytes = s->seg.lost + s->cut,
 		.ip = s->last_ip, .ns_from = s->clock.ns,
-		.why = "trace data was lost before it reached the file",
+		.why = truncated ? "there was no room left in the buffer"
+		                 : "trace data was lost before it reached the file",
 	};
 
 	ht_libipt_gap(s, &gap);
+	s->d->stats.bytes_skipped += s->cut; /* they came; what was lost did not */
+	s->cut = 0;
 }
 
 /* 1, or 0 at the end of the stream. */
@@ -243,21 +248,12 @@ segment_end(struct ht_libipt *s)
 	if (s->status >= 0 && s->branch.valid)
 		ht_libipt_branch_to(s, ht_libipt_peek(s));
 	ht_libipt_branch_lost(s, 0);
-	if (cut < s->seg.size)
+	/* A packet that is cut where bytes are missing is part of that loss. */
+	if (cut < s->seg.size && s->chunk < s->d->stream->n_chunks)
+		s->cut = s->seg.size - cut;
+	else if (cut < s->seg.size)
 		ht_libipt_gap(s, &gap);
 	segment_close(s);
-}
-
-static void
-stream_end(struct ht_libipt *s)
-{
-	struct ht_gap gap = { .kind = HT_GAP_CUT, .offset = s->seg.offset + s->seg.size,
-	                      .ip = s->last_ip, .ns_from = s->clock.ns,
-	                      .why = "the capture file ends early" };
-
-	s->finished = 1;
-	if (s->d->info->truncated && !s->error)
-		ht_libipt_gap(s, &gap);
 }
 
 /*
@@ -414,7 +410,7 @@ step(struct ht_libipt *s)
 {
 	if (!s->dec) {
 		if (!segment_open(s))
-			stream_end(s);
+			s->finished = 1;
 		return;
 	}
 	if (!s->synced)

@@ -331,5 +331,6 @@ ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap)
 	else
 		emit(s, HT_EV_GAP, gap->offset, gap->bytes, (uint32_t)i);
 	s->gap_end = gap->offset + gap->bytes;
-	s->d->stats.bytes_skipped += gap->kind == HT_GAP_AUX_LOST ? 0 : gap->bytes;
+	if (gap->kind != HT_GAP_AUX_LOST && gap->kind != HT_GAP_AUX_TRUNCATED)
+		s->d->stats.bytes_skipped += gap->bytes;
 }

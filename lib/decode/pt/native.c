@@ -22,6 +22,16 @@ lose_packets(struct ht_pt_engine *e, unsigned kind, const char *why)
 	ht_walk_clear_stack(&e->walk);
 }
 
+/* Bytes are missing in front of chunk `c`. */
+static void
+lose_bytes(struct ht_pt_engine *e, const struct ht_chunk *c)
+{
+	if (c->lost_before == HT_LOST_TRUNCATED)
+		lose_packets(e, HT_GAP_AUX_TRUNCATED, "there was no room left in the buffer");
+	else
+		lose_packets(e, HT_GAP_AUX_LOST, "trace bytes were lost before this place");
+}
+
 /* What is read next begins here. */
 static void
 mark(struct ht_pt_engine *e)
@@ -36,13 +46,38 @@ end_run(struct ht_pt_engine *e)
 {
 	mark(e);
 	if (ht_pt_input_next_run(&e->in)) {
-		lose_packets(e, HT_GAP_AUX_LOST, "trace bytes were lost before this place");
+		lose_bytes(e, &e->in.chunks[e->in.at]);
 		return 0;
 	}
 	e->ended = 1;
 	if (e->gap_open && e->gap.kind == HT_GAP_SYNC && e->gap.offset == e->offset)
 		e->gap_open = 0; /* nothing was there */
 	return ht_pt_close_gap(e);
+}
+
+/* The loss is over here.  Where a PSB+ with a TSC follows, it says when. */
+static int
+close_here(struct ht_pt_engine *e)
+{
+	struct ht_pt_input in = e->in;
+	int open = e->gap_open, first = 1, rc = ht_pt_close_gap(e);
+	const uint8_t *bytes;
+	struct ht_pt_packet p;
+	unsigned block = 0;
+	size_t n;
+
+	for (; open && rc == 0 && (n = ht_pt_input_peek(&in, &bytes)) > 0; first = 0) {
+		int size = ht_pt_packet_read(bytes, n, &block, &p);
+
+		if (size <= 0 || (first && p.kind != HT_PT_PSB) || p.kind == HT_PT_PSBEND || p.kind == HT_PT_OVF)
+			break;
+		if (p.kind == HT_PT_TSC) {
+			e->d->gaps[e->d->n_gaps - 1].ns_to = ht_pt_to_ns(e, p.value);
+			break;
+		}
+		ht_pt_input_advance(&in, (size_t)size);
+	}
+	return rc;
 }
 
 /* Skip to a PSB. Leading zeros are padding, not loss. */
@@ -55,9 +90,9 @@ find_sync(struct ht_pt_engine *e)
 	int found, rc;
 
 	/* What never came to the file is one loss, what cannot be read behind it another. */
-	if (e->gap_open && e->gap.kind == HT_GAP_AUX_LOST) {
+	if (e->gap_open && (e->gap.kind == HT_GAP_AUX_LOST || e->gap.kind == HT_GAP_AUX_TRUNCATED)) {
 		mark(e);
-		if ((rc = ht_pt_close_gap(e)) < 0)
+		if ((rc = close_here(e)) < 0)
 			return rc;
 		ht_pt_open_gap(e, HT_GAP_SYNC, e->gap.ip, NO_SYNC);
 	}
@@ -80,7 +115,7 @@ find_sync(struct ht_pt_engine *e)
 	if (e->gap.offset == e->offset && e->gap.kind == HT_GAP_SYNC)
 		e->gap_open = 0;
 	/* Where packets are read again the loss is over, although the place may come later. */
-	return ht_pt_close_gap(e);
+	return close_here(e);
 }
 
 static int
@@ -88,7 +123,10 @@ bad_packet(struct ht_pt_engine *e, size_t n, int rc)
 {
 	mark(e);
 	if (rc == HT_PT_NEED_MORE) {
-		lose_packets(e, HT_GAP_CUT, "the trace ends inside a packet");
+		if (e->in.at + 1 < e->in.n_chunks)
+			lose_bytes(e, &e->in.chunks[e->in.at + 1]);
+		else
+			lose_packets(e, HT_GAP_CUT, "the trace ends inside a packet");
 		ht_pt_input_advance(&e->in, n);
 	} else {
 		lose_packets(e, HT_GAP_BAD_PACKET, "no packet begins like this");
@@ -266,7 +304,8 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	e->mode = 64;
 	e->packets_lost = 1;
 	if (d->stream->n_chunks && d->stream->chunks[0].lost_before) {
-		ht_pt_open_gap(e, HT_GAP_AUX_LOST, 0, "the begin of the trace was lost");
+		ht_pt_open_gap(e, d->stream->chunks[0].lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED
+		               : HT_GAP_AUX_LOST, 0, "the begin of the trace was lost");
 	} else {
 		e->offset = ht_pt_input_offset(&e->in);
 		ht_pt_open_gap(e, HT_GAP_SYNC, 0, NO_SYNC);

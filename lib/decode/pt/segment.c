@@ -58,7 +58,8 @@ ht_pt_segment_next(struct ht_pt_segment *seg, const struct ht_stream *stream, ui
 	seg->size = (size_t)size;
 	seg->offset = c->stream_offset;
 	seg->lost = c->stream_offset > known ? c->stream_offset - known : 0;
-	seg->lost_before = c->lost_before || (first && c->stream_offset != known);
+	seg->lost_before = c->lost_before ? c->lost_before
+	                 : first && c->stream_offset != known ? HT_LOST_AUX : 0;
 	seg->data = c->data;
 	return i - first > 1 && size && segment_join(seg, c, i - first) < 0 ? -HT_ENOMEM : 1;
 }

@@ -13,7 +13,7 @@ struct ht_pt_segment {
 	size_t         size;
 	uint64_t       offset;      /* of data[0] in the stream */
 	uint64_t       lost;        /* bytes known to be missing before it, 0 = not known how many */
-	int            lost_before; /* something is missing before it */
+	int            lost_before; /* HT_LOST_*: something is missing before it */
 	void          *map;         /* chunks were copied here; NULL: data lies in the container */
 };
 

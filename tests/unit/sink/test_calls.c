@@ -67,6 +67,23 @@ test_unwound(void **state)
 }
 
 static void
+test_gap(void **state)
+{
+	struct calls *c = calls_new();
+
+	(void)state;
+	calls_gap(c, 3); /* a stream that has not called yet */
+	assert_int_equal(step(c, 0, CALL, 0x100, 0x200), 0);
+	assert_int_equal(step(c, 0, CALL, 0x200, 0x300), 1);
+	assert_int_equal(step(c, 1, CALL, 0x100, 0x200), 0);
+	calls_gap(c, 0);
+	assert_int_equal(step(c, 0, RET, 0x310, 0x205), -1); /* of a frame from before */
+	assert_int_equal(step(c, 0, CALL, 0x210, 0x300), 0);
+	assert_int_equal(step(c, 1, CALL, 0x210, 0x300), 1); /* the other stream lost nothing */
+	calls_free(c);
+}
+
+static void
 test_deep(void **state)
 {
 	struct calls *c = calls_new();
@@ -88,6 +105,7 @@ main(void)
 		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_not_calls),
 		cmocka_unit_test(test_unwound),
+		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_deep),
 	};
 
