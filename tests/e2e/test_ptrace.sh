@@ -54,6 +54,8 @@ for p in longjump selfmod string abort; do
 	exact $p ./$p
 	decodes $p
 done
+exact retpoline "$programs/retpoline"
+decodes retpoline
 exact i386 "$programs/i386"
 decodes i386
 

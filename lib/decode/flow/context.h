@@ -65,4 +65,14 @@ ht_return_stack_pop(struct ht_return_stack *s)
 	return context;
 }
 
+/* Take the newest address off, if there is one. */
+static inline void
+ht_return_stack_drop(struct ht_return_stack *s, const struct ht_contexts *c)
+{
+	uint32_t below = c->at[s->item[s->top]].below;
+
+	s->item[s->top] = below;
+	s->top = (s->top + HT_CONTEXT_STACK - (below == 0)) % HT_CONTEXT_STACK;
+}
+
 #endif

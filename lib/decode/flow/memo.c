@@ -58,6 +58,7 @@ struct trip {
 	uint32_t         bits;    /* outcomes left, under a stop bit */
 	uint32_t         context; /* pushed and not popped */
 	int              stopped; /* in front of a return that goes below, or an indirect branch */
+	int              drops;   /* began with a return to a told target, below what was pushed */
 	int              no_memory;
 };
 
@@ -211,6 +212,10 @@ walk_target(struct trip *t, uint64_t ip)
 	maybe_tell(t, b, ip, HT_BR_TAKEN);
 	if (b->insn == HT_INSN_CALL_IND)
 		push(t, b);
+	if (b->insn == HT_INSN_RET) {
+		t->drops = !t->context;
+		t->context = t->m->walk->contexts.at[t->context].below;
+	}
 	t->block = ht_graph_block(&t->m->walk->graph, ip, b->mode);
 	if (!t->block)
 		t->no_memory = 1;
@@ -406,7 +411,8 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int 
 	}
 	for (at = target_slot(m, state, ip, bits); m->targets[at].state; at = (at + 1) & m->target_mask)
 		;
-	m->targets[at] = (struct ht_memo_target){ .ip = ip, .state = state, .bits = bits, .next = next,
+	m->targets[at] = (struct ht_memo_target){ .ip = ip, .state = state, .bits = (uint16_t)bits,
+		                                  .drops = (uint16_t)t.drops, .next = next,
 		                                  .end = end_of(&t), .run = run };
 	m->n_targets++;
 	return &m->targets[at];
@@ -562,6 +568,8 @@ ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip, uint32_t *bits, 
 	*taken = 1;
 	e->count++;
 	*state = e->next;
+	if (e->drops)
+		ht_return_stack_drop(&m->walk->stack, &m->walk->contexts);
 	if (e->run && (rc = give_run(m, e->run)) < 0)
 		return rc;
 	rc = take_end(m, e->end, bits, &key);

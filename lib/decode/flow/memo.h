@@ -45,11 +45,14 @@ struct ht_memo_entry {
 	uint32_t end;
 };
 
-/* An indirect branch of `state` goes to `ip`, and the outcomes `bits` follow. */
+/*
+ * An indirect branch of `state` goes to `ip`, and the outcomes `bits` follow.
+ * `drops`: it is a return whose call stands in front of the state.
+ */
 struct ht_memo_target {
 	uint64_t ip;
 	uint32_t state;      /* 0 = free slot */
-	uint32_t bits;
+	uint16_t bits, drops;
 	uint32_t next, end, count, run;
 };
 

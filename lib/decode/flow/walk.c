@@ -139,6 +139,17 @@ push(struct ht_walk *w, const struct ht_block *b)
 	ht_return_stack_push(&w->stack, context);
 }
 
+/* A branch that was told a target, or took trace off, and the return stack. */
+static void
+note_branch(struct ht_walk *w, const struct ht_block *b)
+{
+	if (b->insn == HT_INSN_CALL || b->insn == HT_INSN_CALL_IND)
+		push(w, b);
+	/* [PT 33.4.2.2]: each near return takes its call off, one that is not compressed too. */
+	if (b->insn == HT_INSN_RET)
+		ht_return_stack_drop(&w->stack, &w->contexts);
+}
+
 static int
 go(struct ht_walk *w, struct ht_block *to)
 {
@@ -279,8 +290,7 @@ ht_walk_target(struct ht_walk *w, uint64_t ip, unsigned mode)
 	}
 	tell_block(w, b);
 	tell_branch(w, b, ip, HT_BR_TAKEN);
-	if (b->insn == HT_INSN_CALL_IND)
-		push(w, b);
+	note_branch(w, b);
 	ht_walk_set(w, ip, mode);
 	return 0;
 }
@@ -408,7 +418,6 @@ ht_walk_disable(struct ht_walk *w, int has_ip, uint64_t ip, uint64_t *from, uint
 		tell_branch(w, b, has_ip ? ip : 0,
 		            HT_BR_TRACE_OFF | (b->insn == HT_INSN_COND && ip == b->next ? 0 : HT_BR_TAKEN));
 	}
-	if (b->insn == HT_INSN_CALL || b->insn == HT_INSN_CALL_IND)
-		push(w, b);
+	note_branch(w, b);
 	return 0;
 }

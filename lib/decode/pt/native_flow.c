@@ -470,8 +470,10 @@ take_pgd(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 			return 0;
 		return stand_off(e);
 	}
-	if (e->place == HT_PLACE_OFF)
+	if (e->place == HT_PLACE_OFF) {
+		ht_pt_open_gap(e, HT_GAP_MISMATCH, 0, "tracing is disabled twice");
 		return 0;
+	}
 	ht_pt_tell_time(e);
 	if (e->fup_async && e->errata & HT_PT_SKD022 && ht_pt_enters_vm(e, e->fup_ip))
 		e->fup_async = 0;

@@ -40,6 +40,7 @@ struct model_options {
 	unsigned async;      /* one in N instructions */
 	unsigned ovf;        /* one in N instructions */
 	unsigned compress;   /* returns */
+	unsigned mispredict; /* returns that are not compressed, one in N; their calls are taken off all the same */
 	unsigned keep;       /* calls in front of a disable may still be returned to by compression */
 	unsigned tnt_max;    /* outcomes a packet: 1 to 47 */
 	unsigned defer;      /* targets behind later outcomes */

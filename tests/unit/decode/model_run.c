@@ -183,7 +183,7 @@ leave(struct model *m, const struct model_insn *x, uint64_t to)
 	} else {
 		model_flush(m);
 		model_disable(m, &to);
-		if (x->insn == HT_INSN_CALL || x->insn == HT_INSN_CALL_IND)
+		if (x->insn == HT_INSN_CALL || x->insn == HT_INSN_CALL_IND || x->insn == HT_INSN_RET)
 			memset(m->ring, 0, sizeof(m->ring));
 		if (m->o.stop && model_one_in(m, m->o.stop))
 			model_put(m, ht_pt_raw(model_room(m), 0x8302, 2));

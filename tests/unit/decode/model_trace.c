@@ -142,17 +142,34 @@ model_call(struct model *m, uint64_t back)
 	m->ring[m->top] = back;
 }
 
+static void
+pop(struct model *m)
+{
+	m->ring[m->top] = 0;
+	m->top = (m->top + MODEL_RING - 1) % MODEL_RING;
+}
+
+static void
+forget_calls(struct model *m)
+{
+	memset(m->ring, 0, sizeof(m->ring));
+}
+
 void
 model_return(struct model *m, uint64_t to)
 {
 	if (m->mute)
 		return;
-	if (m->o.compress && m->ring[m->top] == to) {
-		m->ring[m->top] = 0;
-		m->top = (m->top + MODEL_RING - 1) % MODEL_RING;
+	if (m->o.compress && m->ring[m->top] == to && !model_one_in(m, m->o.mispredict)) {
+		pop(m);
 		model_outcome(m, 1);
 		return;
 	}
+	/* Engines do not agree on what such a return takes off the stack: docs/DIFFERENCES.md. */
+	if (m->o.mispredict)
+		pop(m);
+	else
+		forget_calls(m);
 	/* An outcome that waits would be taken for the return's own. */
 	m->implied = m->truth.n - 1;
 	model_flush(m);
@@ -177,12 +194,6 @@ model_mode(struct model *m, unsigned mode)
 		return;
 	m->told_mode = mode;
 	model_put(m, ht_pt_mode_exec(model_room(m), mode == 64, mode == 32));
-}
-
-static void
-forget_calls(struct model *m)
-{
-	memset(m->ring, 0, sizeof(m->ring));
 }
 
 void

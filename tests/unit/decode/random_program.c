@@ -245,6 +245,8 @@ do_return(struct model *m)
 		m->top = (m->top + RING - 1) % RING;
 		outcome(m, 1);
 	} else {
+		/* Engines do not agree on what it takes off the stack: docs/DIFFERENCES.md. */
+		memset(m->ring, 0, sizeof(m->ring));
 		flush(m); /* an outcome in front of it would be taken for its own */
 		target(m, to, 0);
 	}

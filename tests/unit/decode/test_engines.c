@@ -413,6 +413,62 @@ circle_of_jumps(void **state)
 	assert_true(x->n < 64);
 }
 
+/*
+ * Each near return takes its call off the stack, [PT 33.4.2.2], also one that goes
+ * elsewhere; libipt lets that call stay.  A retpoline, entered by a call:
+ *	400000	call 400010
+ *	400005	jmp  400000
+ *	400010	call 400020
+ *	400015	pause
+ *	400017	jmp  400015
+ *	400020	mov  %rax,(%rsp)
+ *	400024	ret			to 400030, told
+ *	400030	ret			to 400005, compressed
+ */
+static void
+retpoline(void **state)
+{
+	static const uint8_t code[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xf9, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xf3, 0x90, 0xeb, 0xfc, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x48, 0x89, 0x04, 0x24, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0xc3,
+	};
+	struct hand *x = *state;
+	char want[2048] = "";
+
+	if (strcmp(hand_engine, "native") != 0)
+		skip();
+	fake_code(&x->fake, 0, 1, HAND_BASE, code, sizeof(code));
+	hand_psb(x, HAND_BASE, 0);
+	for (unsigned i = 0; i < 12; i++) {
+		hand_ip(x, HT_PT_TIP, HAND_BASE + 0x30);
+		hand_tnt(x, "T");
+		strcat(want, i ? "5-5 1; jmp 5>0; " : "");
+		strcat(want, "0-0 1; call 0>10; 10-10 1; call 10>20; 20-24 2; ret 24>30; 30-30 1; ret 30>5; ");
+	}
+	hand_run(x);
+	hand_flow_is(x, want);
+}
+
+/* Tracing must have gone on unseen between two disables, [PT 33.4.2.5]. */
+static void
+disabled_twice(void **state)
+{
+	struct hand *x = *state;
+
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE + 0x13, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_PGD, 0);
+	hand_psb(x, 0, 0);
+	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_tnt(x, "N");
+	hand_run(x);
+	only_gap(x, HT_GAP_MISMATCH);
+	hand_flow_is(x, "13-13 1; syscall 13>fff; off 13; gap 5; on 0; 0-1 2; cond- 1>3; ");
+}
+
 static void
 bad_packet(void **state)
 {
@@ -629,6 +685,8 @@ main(void)
 		T(missing_code_is_a_gap),
 		T(trace_that_does_not_fit),
 		T(circle_of_jumps),
+		T(retpoline),
+		T(disabled_twice),
 		T(bad_packet),
 		T(overflow_goes_on),
 		T(bytes_before_the_first_psb),
