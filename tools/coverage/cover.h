@@ -58,7 +58,7 @@ enum {
 
 /* What is written, and where: options that every command with a report has. */
 struct report_opts {
-	const char *output, *formats[COVER_FORMAT_COUNT];
+	const char *output, *html, *formats[COVER_FORMAT_COUNT];
 	int files, functions, uncovered, source;
 	const char *fail_line, *fail_branch, *fail_function;
 };
@@ -66,6 +66,8 @@ struct report_opts {
 #define REPORT_OPTS(type, member)                                                                        \
 	{ 'o', "output", "FILE", OPT_STRING, offsetof(type, member.output),                              \
 	  "write the report here instead of to standard output" },                                       \
+	{ 0, "html", "DIR", OPT_STRING, offsetof(type, member.html),                                     \
+	  "write a folder of pages too, to be read in a browser: DIR/index.html" },                      \
 	{ 0, "files", NULL, OPT_FLAG, offsetof(type, member.files), "table of files only" },             \
 	{ 0, "functions", NULL, OPT_FLAG, offsetof(type, member.functions), "table of functions only" }, \
 	{ 0, "uncovered", NULL, OPT_FLAG, offsetof(type, member.uncovered),                              \
@@ -114,6 +116,13 @@ int cover_append_sqlite(const char *path, const struct cover *c, const struct ht
 
 /* "hit", "not hit", "unknown". */
 const char *cover_state(unsigned state);
+/* enum ht_cov_state of one of a branch's two outcomes. */
+unsigned cover_outcome(const struct ht_cov_branch *b, int taken);
+/* How the functions of a module were found, in words. */
+const char *cover_found_by(unsigned source);
+
+/* html.c: the folder of pages; EXIT_OK or EXIT_ERROR, which is told. */
+int cover_write_html(const char *dir, const struct cover *c, const struct ht_cov_report *r);
 
 /* out.c: a file to write, "-" = standard output.  NULL and EXIT_ERROR say on stderr what is wrong. */
 FILE *cover_open(const char *path);

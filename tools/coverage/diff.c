@@ -79,17 +79,11 @@ print_range(const struct diff *d, const char *path, const struct range *r)
 		fprintf(d->f, "%s:%u-%u: lines%s\n", cover_path(path), r->first, r->last, other_state(r->other));
 }
 
-static unsigned
-outcome_state(const struct ht_cov_branch *b, int taken)
-{
-	return (taken ? b->taken : b->not_taken) ? HT_COV_HIT : b->lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
-}
-
 static void
 compare_outcome(struct diff *d, const char *path, const struct ht_cov_branch *const b[2], int taken, uint32_t k,
                 uint32_t n)
 {
-	unsigned state[2] = { outcome_state(b[0], taken), outcome_state(b[1], taken) };
+	unsigned state[2] = { cover_outcome(b[0], taken), cover_outcome(b[1], taken) };
 	int w = d->wanted;
 
 	if (state[w] != HT_COV_HIT || state[!w] == HT_COV_HIT)
@@ -128,9 +122,9 @@ tally_line(struct diff *d, int side, const struct ht_cov_line *l)
 	for (uint32_t k = 0; k < l->n_branches; k++) {
 		const struct ht_cov_branch *b = &d->side[side]->branches[l->first_branch + k];
 
-		tally(&d->branches[side], outcome_state(b, 1));
+		tally(&d->branches[side], cover_outcome(b, 1));
 		if (!b->one)
-			tally(&d->branches[side], outcome_state(b, 0));
+			tally(&d->branches[side], cover_outcome(b, 0));
 	}
 }
 
@@ -273,8 +267,8 @@ compare_other_branch(struct diff *d, const struct ht_cov_branch *const b[2])
 	int w = d->wanted;
 
 	for (int taken = 1; taken >= 0 && b[w]; taken--) {
-		unsigned state = outcome_state(b[w], taken);
-		unsigned other = b[!w] ? outcome_state(b[!w], taken) : HT_COV_NOT_HIT;
+		unsigned state = cover_outcome(b[w], taken);
+		unsigned other = b[!w] ? cover_outcome(b[!w], taken) : HT_COV_NOT_HIT;
 
 		if (!taken && b[w]->one)
 			break;

@@ -66,6 +66,8 @@ cover_write_report(const struct report_opts *o, const struct cover *c, const str
 		print_report(f, o, c, r);
 		status = cover_close(f, path);
 	}
+	if (o->html && cover_write_html(o->html, c, r) != EXIT_OK)
+		status = EXIT_ERROR;
 	for (int i = 0; i < COVER_FORMAT_COUNT; i++)
 		if (o->formats[i] && writers[i](o->formats[i], c, r) != EXIT_OK)
 			status = EXIT_ERROR;

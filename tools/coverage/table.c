@@ -69,8 +69,16 @@ print_heads(FILE *f, int width, const char *first, int entries)
 	fprintf(f, "  %18s\n", "instructions");
 }
 
-static const char *
-found_by(unsigned source)
+unsigned
+cover_outcome(const struct ht_cov_branch *b, int taken)
+{
+	return (taken ? b->taken : b->not_taken) ? HT_COV_HIT
+	       : b->lost                         ? HT_COV_UNKNOWN
+	                                         : HT_COV_NOT_HIT;
+}
+
+const char *
+cover_found_by(unsigned source)
 {
 	switch (source) {
 	case HT_COV_BY_LINES:
@@ -110,8 +118,9 @@ cover_print_summary(FILE *f, const struct cover *c, const struct ht_cov_report *
 		if (m->why)
 			fprintf(f, "%s: not covered: %s\n", cover_path(m->path), m->why);
 		else
-			fprintf(f, "%s: functions found by %s%s%s\n", cover_path(m->path), found_by(m->source),
-			        label ? "; recorded in software: " : "", label ? label : "");
+			fprintf(f, "%s: functions found by %s%s%s\n", cover_path(m->path),
+			        cover_found_by(m->source), label ? "; recorded in software: " : "",
+			        label ? label : "");
 	}
 }
 

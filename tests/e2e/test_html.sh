@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# coverage --html: the pages read by a parser that is not ours, held against the
+# JSON of the same run; names and source text that would be markup; missing
+# sources; lost trace.
+. tests/lib.sh
+
+top=$PWD
+is() { # NAME WANT GOT
+	[ "$2" = "$3" ] && pass "$1" || fail "$1" "wanted '$2', got '$3'"
+}
+# pages NAME DIR JSON
+pages() {
+	is "$1" "" "$(python3 "$top/tests/tools/check_html.py" "$2" "$3" 2>&1)"
+}
+mkdir "$tmp/my src" && cd "$tmp/my src" || exit 1
+mkdir lib lib/deep lib-x
+cat >main.c <<'C'
+#include <stdlib.h>
+int evil(int x);
+int deep(int x);
+int xscriptx_alert_1__x_scriptx(int x)
+{
+	return x ? x : 1; /* <script>alert(1)</script> &amp; "quotes" 'too' */
+}
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 5, sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += deep(i) && i % 3 == 1 && i != 4 ? xscriptx_alert_1__x_scriptx(i) : evil(i);
+	if (sum > 100000)
+		abort();
+	return 0;
+}
+C
+printf 'int evil(int x)\n{\n\treturn x + 1; /* \377\376 caf\303\251 \033[31m \342\200\256 */\r\n}\nint never(void)\n{\n\treturn 0;\n}\n' \
+	>'lib-x/<img src=x onerror=alert(1)>&".c'
+printf 'int deep(int x)\n{\n\tswitch (x) {\n\tcase 1: return 4;\n\tcase 3: return 1;\n\tdefault: return x < 9;\n\t}\n}\n' >lib/deep/deep.c
+printf 'int gone(void)\n{\n\treturn 1;\n}\n' >lib/gone.c
+gcc -w -O0 -g -fcf-protection=none -o prog main.c lib-x/*.c lib/deep/deep.c lib/gone.c || exit 1
+# the same length: names that no compiler would take
+python3 - <<'P' || exit 1
+data = open("prog", "rb").read()
+old, new = b"xscriptx_alert_1__x_scriptx", b"<script>alert(1)</script>&'"
+assert len(old) == len(new) and old in data
+open("prog", "wb").write(data.replace(old, new))
+P
+rm lib/gone.c
+"$hwtrace" coverage --trace data -o report --html out --json json -- ./prog >out.txt 2>err
+is "status" 0 $?
+is "pages" "5" "$(find out -name '*.html' | wc -l | tr -d ' ')"
+pages "counts, states and branches are those of the JSON" out json
+is "no name or source line became markup" "" "$(cat out/*.html out/src/*.html | grep -i '<script[^ ]\|<img\|onerror=[^a]' | grep -v '^<script src="[./]*report.js"></script>$')"
+check "a source that is gone is told" grep -q 'lib/gone.c cannot be read: its lines' out/src/gone.c-*.html
+check "and its lines are there" grep -q 'id="L3"' out/src/gone.c-*.html
+check "control characters and broken UTF-8 are shown as such" grep -q "$(printf '\357\277\275\357\277\275 caf\303\251 \357\277\275\\[31m \357\277\275')" out/src/*img*.html
+is "xmllint reads every page" "" "$(for p in out/*.html out/src/*.html; do
+	xmllint --html --noout --nonet "$p" 2>&1 | grep 'parser error' | grep -v 'Tag [a-z]* invalid'; done)"
+"$hwtrace" coverage -o report --html out2 data 2>err
+check "equal coverage gives equal pages" diff -r -x index.html out out2
+
+# -- what is unknown: lines and outcomes of one function, as a report with lost trace has them
+python3 - <<'P' || exit 1
+import json
+r = json.load(open("json"))
+for f in r["files"]:
+    if f["path"].endswith("deep.c"):
+        for l in f["lines"]:
+            l.update(state="unknown", count=0)
+            for b in l.get("branches", []):
+                b.update(state="unknown", taken=0, not_taken=0, lost=True)
+    if f["path"].endswith("main.c"):
+        for l in f["lines"]:
+            for b in l.get("branches", []):
+                b["lost"] = True
+r["gaps"] = 3
+json.dump(r, open("lost.json", "w"))
+P
+"$hwtrace" merge -o report --html lost --json lost2.json lost.json 2>err
+is "of a report: status" 0 $?
+pages "what is unknown is shown as unknown" lost lost2.json
+check "it is counted" grep -q '<span class="unknown">[1-9][0-9]* unknown</span>' lost/index.html
+check "an unknown outcome beside one that ran" grep -q '<i class="h">T[0-9]*</i><i class="u">N?</i>' lost/src/main.c-*.html
+check "the loss is told" grep -q "Trace was lost at 3 places" lost/index.html
+
+# -- tracefiles of others, with names like markup and no sources
+printf 'TN:\nSF:/nowhere/"><b>.c\nFN:1,<i>x</i>&amp;\nFNDA:2,<i>x</i>&amp;\nDA:1,2\nBRDA:1,0,0,2\nBRDA:1,0,1,0\nBRDA:1,0,2,-\nDA:70000,0\nend_of_record\n' >other.info
+"$hwtrace" merge -o report --html other --json other.json other.info 2>err
+is "of a tracefile: status" 0 $?
+pages "of a tracefile: counts, states and branches" other other.json
+
+# -- what stands in the way
+: >file
+"$hwtrace" coverage -o report --html file data >out.txt 2>err
+is "a file in the place of the folder" 1 $?
+check "is told" grep -q '^hwtrace: file: cannot be made a folder: ' err
+mkdir -p half/index.html
+"$hwtrace" coverage -o report --html half data >out.txt 2>err
+is "a folder in the place of a page" 1 $?
+check "is told, too" grep -q '^hwtrace: half/index.html: cannot be written: ' err

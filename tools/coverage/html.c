@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "html.h"
+
+FILE *
+html_begin(const struct html *h, const char *page, const char *up, const char *title)
+{
+	char *path;
+	FILE *f;
+
+	if (asprintf(&path, "%s/%s", h->dir, page) < 0) {
+		tool_error("out of memory");
+		return NULL;
+	}
+	f = cover_open(path);
+	free(path);
+	if (!f)
+		return NULL;
+	/* The policy keeps the promise that a report asks no network for anything. */
+	html(f,
+	     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; "
+	     "style-src &#39;self&#39; file: &#39;unsafe-inline&#39;; script-src &#39;self&#39; "
+	     "file:; img-src data:\">\n"
+	     "<title>%s</title>\n<link rel=\"icon\" href=\"data:,\">\n"
+	     "<link rel=\"stylesheet\" href=\"%sreport.css\">\n<script "
+	     "src=\"%sreport.js\"></script>\n"
+	     "</head>\n<body data-up=\"%s\">\n",
+	     title, up, up, up);
+	return f;
+}
+
+int
+html_end(const struct html *h, FILE *f, const char *page)
+{
+	char *path;
+	int status;
+
+	fputs("</body>\n</html>\n", f);
+	if (asprintf(&path, "%s/%s", h->dir, page) < 0) {
+		fclose(f);
+		return tool_error("out of memory");
+	}
+	status = cover_close(f, path);
+	free(path);
+	return status;
+}
+
+static int
+make_folder(const char *dir, const char *name)
+{
+	struct stat st;
+	char *path;
+	int status = EXIT_OK;
+
+	if (asprintf(&path, "%s%s%s", dir, *name ? "/" : "", name) < 0)
+		return tool_error("out of memory");
+	if (mkdir(path, 0777) < 0 &&
+	    (errno != EEXIST || stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		status = tool_error("%s: cannot be made a folder: %s", path, strerror(errno));
+	free(path);
+	return status;
+}
+
+static int
+write_asset(const struct html *h, const struct html_asset *a)
+{
+	char *path;
+	FILE *f;
+	int status = EXIT_ERROR;
+
+	if (asprintf(&path, "%s/%s", h->dir, a->name) < 0)
+		return tool_error("out of memory");
+	f = cover_open(path);
+	if (f) {
+		fwrite(a->start, 1, (size_t)(a->end - a->start), f);
+		status = cover_close(f, path);
+	}
+	free(path);
+	return status;
+}
+
+static int
+name_pages(struct html *h)
+{
+	h->pages = calloc(h->r->n_files + 1u, sizeof(*h->pages));
+	if (!h->pages)
+		return tool_error("out of memory");
+	for (uint32_t i = 0; i < h->r->n_files; i++) {
+		h->pages[i] = html_page_name("src", h->r->files[i].path, h->r->files[i].path);
+		if (!h->pages[i])
+			return tool_error("out of memory");
+	}
+	return EXIT_OK;
+}
+
+/* The index comes last: where it stands, the report is whole. */
+static int
+write_all(struct html *h)
+{
+	int status = name_pages(h);
+
+	if (status == EXIT_OK)
+		status = make_folder(h->dir, "");
+	if (status == EXIT_OK)
+		status = make_folder(h->dir, "src");
+	for (const struct html_asset *a = html_assets; a->name && status == EXIT_OK; a++)
+		status = write_asset(h, a);
+	for (uint32_t i = 0; i < h->r->n_files && status == EXIT_OK; i++)
+		status = html_write_source(h, i);
+	return status == EXIT_OK ? html_write_index(h) : status;
+}
+
+int
+cover_write_html(const char *dir, const struct cover *c, const struct ht_cov_report *r)
+{
+	struct html h = { .dir = dir, .c = c, .r = r };
+	int status = write_all(&h);
+
+	for (uint32_t i = 0; h.pages && i < r->n_files; i++)
+		free(h.pages[i]);
+	free(h.pages);
+	return status;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The first page: sums, the tree of folders and files, the modules. */
+#include <string.h>
+
+#include "html.h"
+
+/* Folders deeper than this stand in one row with their files. */
+#define DEEPEST 64
+
+static void
+add_tally(struct ht_cov_tally *sum, const struct ht_cov_tally *t)
+{
+	sum->all += t->all;
+	sum->hit += t->hit;
+	sum->unknown += t->unknown;
+}
+
+static void
+sum_files(const struct ht_cov_file *at, uint32_t n, struct ht_cov_tallies *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	for (uint32_t i = 0; i < n; i++) {
+		add_tally(&sum->lines, &at[i].tally.lines);
+		add_tally(&sum->functions, &at[i].tally.functions);
+		add_tally(&sum->insns, &at[i].tally.insns);
+		add_tally(&sum->branches, &at[i].tally.branches);
+	}
+}
+
+static int
+any_unknown(const struct ht_cov_tallies *t)
+{
+	return t->lines.unknown || t->branches.unknown || t->functions.unknown || t->insns.unknown;
+}
+
+static void
+tally_row(const struct html *h, FILE *f, const struct ht_cov_tallies *t)
+{
+	fputs("<td class=\"b\">", f);
+	html_bar(f, &t->lines);
+	fputs("</td>", f);
+	html_cells(f, &t->lines);
+	html_cells(f, &t->branches);
+	html_cells(f, &t->functions);
+	html_cells(f, &t->insns);
+	if (any_unknown(&h->r->total))
+		html(f, "<td class=\"r\">%llu</td>", (unsigned long long)t->lines.unknown);
+	fputs("</tr>\n", f);
+}
+
+static void
+table_head(const struct html *h, FILE *f, const char *id, const char *caption, const char *first)
+{
+	static const char *const kinds[] = { "lines", "branches", "functions", "instructions" };
+
+	html(f,
+	     "<div class=\"scroll\"><table class=\"files\" "
+	     "id=\"%s\"><caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>"
+	     "<th scope=\"col\" class=\"b\"><span class=\"sr\">share</span></th>",
+	     id, caption, first);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		html(f, "<th scope=\"col\">%s</th><th scope=\"col\" class=\"r\">missed</th>",
+		     kinds[i]);
+	if (any_unknown(&h->r->total))
+		fputs("<th scope=\"col\" class=\"r\">unknown lines</th>", f);
+	fputs("</tr></thead>\n<tbody>\n", f);
+}
+
+/* -- tree ----------------------------------------------------------------- */
+
+/* Where the next folder of `path` behind `skip` ends, its slash included; 0: there is none. */
+static size_t
+folder_end(const char *path, size_t skip)
+{
+	const char *slash = strchr(path + skip, '/');
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The folder that all of the sorted files are in, below `skip`. */
+static size_t
+common_folder(const struct ht_cov_file *at, uint32_t n, size_t skip)
+{
+	const char *first = at[0].path, *last = at[n - 1].path;
+	size_t end;
+
+	while ((end = folder_end(first, skip)) && !strncmp(first + skip, last + skip, end - skip))
+		skip = end;
+	return skip;
+}
+
+static void
+file_row(const struct html *h, FILE *f, const struct ht_cov_file *file, size_t skip, unsigned depth)
+{
+	html(f, "<tr class=\"f\" style=\"--d:%u\"><th scope=\"row\"><a href=\"%s\">%s</a></th>",
+	     depth, h->pages[file - h->r->files], file->path + skip);
+	tally_row(h, f, &file->tally);
+}
+
+/* Rows of files that share `skip` bytes of their paths: folders first. */
+static void
+tree_rows(const struct html *h, FILE *f, const struct ht_cov_file *at, uint32_t n, size_t skip,
+          unsigned depth)
+{
+	struct ht_cov_tallies sum;
+	size_t end;
+	uint32_t k;
+
+	for (uint32_t i = 0; i < n && depth < DEEPEST; i = k) {
+		end = folder_end(at[i].path, skip);
+		for (k = i + 1;
+		     end && k < n && !strncmp(at[i].path + skip, at[k].path + skip, end - skip);)
+			k++;
+		if (!end)
+			continue;
+		end = common_folder(at + i, k - i, end);
+		sum_files(at + i, k - i, &sum);
+		html(f, "<tr class=\"d\" style=\"--d:%u\"><th scope=\"row\">", depth);
+		html_text(f, at[i].path + skip, end - skip);
+		fputs("</th>", f);
+		tally_row(h, f, &sum);
+		tree_rows(h, f, at + i, k - i, end, depth + 1);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (depth == DEEPEST || !folder_end(at[i].path, skip))
+			file_row(h, f, &at[i], skip, depth);
+}
+
+static void
+files(const struct html *h, FILE *f)
+{
+	const struct ht_cov_report *r = h->r;
+	size_t skip;
+
+	if (!r->n_files) {
+		fputs("<p>No module of this report has source lines.</p>\n", f);
+		return;
+	}
+	skip = common_folder(r->files, r->n_files, 0);
+	table_head(h, f, "files", "Files", "file");
+	if (skip > 1) {
+		size_t above = (size_t)(cover_path(r->files[0].path) - r->files[0].path);
+		struct ht_cov_tallies sum;
+
+		if (above >= skip)
+			above = 0;
+		sum_files(r->files, r->n_files, &sum);
+		fputs("<tr class=\"d\" style=\"--d:0\"><th scope=\"row\">", f);
+		html_text(f, r->files[0].path + above, skip - above);
+		fputs("</th>", f);
+		tally_row(h, f, &sum);
+	}
+	tree_rows(h, f, r->files, r->n_files, skip, skip > 1);
+	fputs("</tbody></table></div>\n", f);
+}
+
+/* -- the rest ------------------------------------------------------------- */
+
+static void
+sum(FILE *f, const char *name, const struct ht_cov_tally *t)
+{
+	html(f, "<div><dt>%s</dt><dd><b>", name);
+	html_percent(f, t);
+	html(f, "</b> <span>%llu of %llu</span>", (unsigned long long)t->hit,
+	     (unsigned long long)(t->all - t->unknown));
+	if (t->unknown)
+		html(f, " <span class=\"unknown\">%llu unknown</span>",
+		     (unsigned long long)t->unknown);
+	html_bar(f, t);
+	fputs("</dd></div>\n", f);
+}
+
+static void
+sums(const struct html *h, FILE *f)
+{
+	const struct ht_cov_report *r = h->r;
+
+	fputs("<dl class=\"sums\">\n", f);
+	sum(f, "lines", &r->total.lines);
+	sum(f, "branches", &r->total.branches);
+	sum(f, "functions", &r->total.functions);
+	sum(f, "instructions", &r->total.insns);
+	fputs("</dl>\n", f);
+	if (r->gaps)
+		html(f,
+		     "<p class=\"note\">Trace was lost at %llu places: what was not seen in the "
+		     "functions there is "
+		     "<span class=\"unknown\">unknown</span> and counts as neither hit nor "
+		     "missed.</p>\n",
+		     (unsigned long long)r->gaps);
+}
+
+static void
+modules(const struct html *h, FILE *f)
+{
+	const struct ht_cov_report *r = h->r;
+	int any = 0;
+
+	for (uint32_t i = 0; i < r->n_modules; i++) {
+		const struct ht_cov_module *m = &r->modules[i];
+
+		if (!m->chosen || (!m->why && !m->tally.functions.all))
+			continue;
+		if (!any++)
+			fputs("<h2>Modules</h2>\n<ul class=\"modules\">\n", f);
+		html(f, "<li><b>%s</b> ", cover_path(m->path));
+		if (m->why)
+			html(f, "<span class=\"missed\">not covered: %s</span>", m->why);
+		else
+			html(f, "functions found by %s", cover_found_by(m->source));
+		if (m->build_id)
+			html(f, " <span class=\"id\">build-id %s</span>", m->build_id);
+		fputs("</li>\n", f);
+	}
+	if (any)
+		fputs("</ul>\n", f);
+}
+
+int
+html_write_index(const struct html *h)
+{
+	const char *label = cover_label(h->c);
+	FILE *f = html_begin(h, "index.html", "", "Coverage");
+
+	if (!f)
+		return EXIT_ERROR;
+	fputs("<header><nav aria-label=\"report\"><a href=\"index.html\" "
+	      "aria-current=\"page\">Coverage</a></nav></header>\n"
+	      "<main>\n<h1 class=\"sr\">Coverage</h1>\n",
+	      f);
+	sums(h, f);
+	files(h, f);
+	modules(h, f);
+	fputs("<footer><p>Made by hwtrace", f);
+	for (size_t i = 0; i < h->c->n_sources; i++)
+		html(f, "%s%s", i ? ", " : " from ", h->c->sources[i]);
+	html(f, "%s%s.</p></footer>\n</main>\n", label ? "; recorded in software: " : "",
+	     label ? label : "");
+	return html_end(h, f, "index.html");
+}
