@@ -17,7 +17,8 @@
 #include <hwtrace/event.h>
 #include <hwtrace/session.h>
 
-#define HT_BATCH 1024
+#define HT_BATCH     1024
+#define HT_GAPS_KEPT 4096
 
 struct ht_decoder;
 
@@ -51,7 +52,7 @@ int ht_decoder_new(struct ht_session *s, uint32_t stream, const struct ht_decode
 void ht_decoder_free(struct ht_decoder *d);
 
 /*
- * Up to `n` events (n >= 64) into `ev`.  Returns their number, 0 at the end of
+ * Up to `n` events (n >= 64; no more than HT_BATCH are given at once) into `ev`.  Returns their number, 0 at the end of
  * the stream, -HT_ENOMEM, -HT_EIO or -HT_EINVAL.  Bad trace is never an error:
  * it is a GAP event, and decoding goes on after it.
  */
@@ -62,7 +63,11 @@ struct ht_view *ht_decoder_view(struct ht_decoder *d);
 /* Thread that the last batch belongs to; -1 = not known. */
 int32_t ht_decoder_tid(const struct ht_decoder *d);
 int32_t ht_decoder_pid(const struct ht_decoder *d);
-/* Gap number `i` (the `n` of a GAP event); NULL when out of range. Life: decoder. */
+/*
+ * Gap number `i` (the `n` of a GAP event); NULL when out of range.  The last
+ * HT_GAPS_KEPT gaps are kept, so those of the last three batches at least: a trace
+ * may be all gaps.  Life: until as many more have come, or the decoder is freed.
+ */
 const struct ht_gap *ht_decoder_gap(const struct ht_decoder *d, uint32_t i);
 const struct ht_decoder_stats *ht_decoder_stats(const struct ht_decoder *d);
 const struct ht_diag *ht_decoder_diag(const struct ht_decoder *d);

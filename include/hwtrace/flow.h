@@ -36,7 +36,7 @@ struct ht_counts {
  * Decode on and count.  Returns 1 with *out filled in (to be freed), 0 at the
  * end of the stream, -HT_E... as ht_decoder_next().  A call goes as far as the
  * address space stays what it is: ht_decoder_view() holds for all that was
- * counted, as for a batch.  Gaps are found by ht_decoder_stats() and
+ * counted, as for a batch.  Gaps are counted in ht_decoder_stats(), the last are found by
  * ht_decoder_gap().  Not to be mixed with ht_decoder_next() on one decoder.
  * -HT_EUNSUPPORTED: the engine cannot count.
  */

@@ -103,7 +103,7 @@ ht_decoder_next(struct ht_decoder *d, struct ht_event *ev, int n)
 {
 	if (n < 64)
 		return -HT_EINVAL;
-	return d->engine->next(d, ev, n);
+	return d->engine->next(d, ev, n < HT_BATCH ? n : HT_BATCH);
 }
 
 int
@@ -115,16 +115,19 @@ ht_decoder_count(struct ht_decoder *d, struct ht_counts *out)
 int
 ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap)
 {
-	size_t cap = d->cap_gaps;
+	size_t at = d->stats.gaps % HT_GAPS_KEPT;
 
-	if (d->n_gaps >= INT32_MAX ||
-	    ht_vec_grow((void **)&d->gaps, &cap, (size_t)d->n_gaps + 1, sizeof(*d->gaps)) < 0)
+	if (at >= d->cap_gaps && ht_vec_grow((void **)&d->gaps, &d->cap_gaps, at + 1, sizeof(*d->gaps)) < 0)
 		return -HT_ENOMEM;
-	d->cap_gaps = (uint32_t)cap;
-	d->gaps[d->n_gaps] = *gap;
-	d->gaps[d->n_gaps].stream = d->stream->index;
-	d->stats.gaps++;
-	return (int)d->n_gaps++;
+	d->gaps[at] = *gap;
+	d->gaps[at].stream = d->stream->index;
+	return (int)(d->stats.gaps++ & INT32_MAX);
+}
+
+struct ht_gap *
+ht_decoder_last_gap(struct ht_decoder *d)
+{
+	return d->stats.gaps ? &d->gaps[(d->stats.gaps - 1) % HT_GAPS_KEPT] : NULL;
 }
 
 struct ht_view *
@@ -148,7 +151,11 @@ ht_decoder_pid(const struct ht_decoder *d)
 const struct ht_gap *
 ht_decoder_gap(const struct ht_decoder *d, uint32_t i)
 {
-	return i < d->n_gaps ? &d->gaps[i] : NULL;
+	uint64_t age = (d->stats.gaps - 1 - i) & INT32_MAX; /* numbers begin anew behind INT32_MAX */
+
+	if (i > INT32_MAX || age >= d->stats.gaps || age >= HT_GAPS_KEPT)
+		return NULL;
+	return &d->gaps[i % HT_GAPS_KEPT];
 }
 
 const struct ht_decoder_stats *

@@ -33,8 +33,8 @@ struct ht_decoder {
 	unsigned                  want;
 	struct ht_decoder_stats   stats;
 	struct ht_diag            diag;
-	struct ht_gap            *gaps;
-	uint32_t                  n_gaps, cap_gaps;
+	struct ht_gap            *gaps;   /* a ring: the last HT_GAPS_KEPT of them */
+	size_t                    cap_gaps;
 };
 
 extern const struct ht_engine ht_engine_native;
@@ -43,5 +43,7 @@ extern const struct ht_engine ht_engine_stack; /* branch stacks */
 
 /* Note a gap; fills in stream and returns its index, or -HT_ENOMEM. Counts it in stats. */
 int ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap);
+/* The gap noted last; NULL = none. */
+struct ht_gap *ht_decoder_last_gap(struct ht_decoder *d);
 
 #endif

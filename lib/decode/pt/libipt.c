@@ -186,8 +186,8 @@ resync(struct ht_libipt *s, struct ht_gap *gap, size_t from, size_t search)
 	s->status = pt_insn_sync_set(s->dec, psb);
 	ht_libipt_clock_sync(s, psb);
 	s->synced = 1;
-	if (s->d->n_gaps && s->clock.ns > gap->ns_from)
-		s->d->gaps[s->d->n_gaps - 1].ns_to = s->clock.ns;
+	if (ht_decoder_last_gap(s->d) && s->clock.ns > gap->ns_from)
+		ht_decoder_last_gap(s->d)->ns_to = s->clock.ns;
 }
 
 static void

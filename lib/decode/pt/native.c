@@ -72,7 +72,7 @@ close_here(struct ht_pt_engine *e)
 		if (size <= 0 || (first && p.kind != HT_PT_PSB) || p.kind == HT_PT_PSBEND || p.kind == HT_PT_OVF)
 			break;
 		if (p.kind == HT_PT_TSC) {
-			e->d->gaps[e->d->n_gaps - 1].ns_to = ht_pt_to_ns(e, p.value);
+			ht_decoder_last_gap(e->d)->ns_to = ht_pt_to_ns(e, p.value);
 			break;
 		}
 		ht_pt_input_advance(&in, (size_t)size);
