@@ -74,17 +74,17 @@ else
 	[ -s "$tmp/want" ] && same "packets in perf's words" "$tmp/want" "$tmp/got" || fail "packets in perf's words" "perf dumped nothing"
 fi
 
-# Every kind of packet with random fields, put in place of the trace of a recording: perf reads them as we do.
+# Every kind of packet with random fields, put in place of the trace of a recording: perf
+# reads them as we do.
 if ! command -v perf >/dev/null || [ ! -s "$tmp/data" ]; then
 	skip "every kind in perf's words" "perf or a recording is not there"
 else
 	python3 - "$tmp/data" "$PWD/$BUILD/tests/tools/ptpackets" <<'E2'
-import subprocess, sys
+import struct, subprocess, sys
 data = bytearray(open(sys.argv[1], 'rb').read())
-at = data.find(b'\x02\x82' * 8)
-end = data.find(b'\x02\x82' * 8, at + 16)
-end = end if end > 0 else at + 4000
-size = min(end - at, 60000)
+at = data.index(b'\x02\x82' * 8)
+kind, size = struct.unpack_from('<IxxxxQ', data, at - 48)
+assert kind == 71, 'no PERF_RECORD_AUXTRACE begins with this PSB'
 made = subprocess.run([sys.argv[2], str(size), 'TRIG'], stdout=subprocess.PIPE).stdout
 data[at:at + size] = made + bytes(size - len(made))
 open(sys.argv[1], 'wb').write(data)

@@ -2,7 +2,7 @@
 /*
  * ptpackets BYTES [KIND...]: a PSB+ and packets of every kind (but KINDs) with
  * random fields, in all at most BYTES bytes, on stdout.  Items of blocks come in
- * blocks; packets whose FUP must follow do not, for no one is to execute this.
+ * blocks, which end; packets whose FUP must follow do not, for no one is to execute this.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,13 +49,13 @@ main(int argc, char **argv)
 		kind = 1 + (unsigned)(rnd_next(&seed) % (HT_PT_KIND_COUNT - 1));
 		if (kind == HT_PT_BIP) {
 			bytes = 12 - bytes;
+			if (room < 5 * HT_PT_PACKET_MAX)
+				break; /* a block that does not end would make items of what follows */
 			p = random_packet(&seed, HT_PT_BBP, bytes);
-			if (!put(&p))
-				break;
+			put(&p);
 			for (unsigned i = 0; i < 3; i++) {
 				p = random_packet(&seed, HT_PT_BIP, bytes);
-				if (!put(&p))
-					return 0;
+				put(&p);
 			}
 			kind = HT_PT_BEP;
 		}
