@@ -29,6 +29,13 @@ takes_program(const struct command *c)
 	return c->args && (strstr(c->args, "CMD") || strstr(c->args, "COMMAND"));
 }
 
+/* ... and without "--" its operands are files. */
+static int
+takes_files_too(const struct command *c)
+{
+	return takes_program(c) && strstr(c->args, "FILE");
+}
+
 /* Operands are words to choose from, as in "bash|zsh". */
 static int
 takes_words(const struct command *c)
@@ -37,14 +44,15 @@ takes_words(const struct command *c)
 }
 
 static void
-bash_options(const struct command *c)
+bash_options(const struct command *c, int valued)
 {
 	for (const struct opt *o = c->opts; o && o->name; o++) {
+		if (valued && !o->arg)
+			continue;
 		printf(" --%s", o->name);
 		if (o->letter)
 			printf(" -%c", o->letter);
 	}
-	fputs(" --help", stdout);
 }
 
 /* A case arm for the options whose value is of `kind`. */
@@ -72,16 +80,23 @@ bash_command(const struct command *c)
 	bash_values(c, "dir", "COMPREPLY=($(compgen -d -- \"$cur\")); ");
 	bash_values(c, "other", "");
 	fputs("\t\tesac\n\t\topts='", stdout);
-	bash_options(c);
-	fputs("'\n", stdout);
+	bash_options(c, 0);
+	fputs(" --help'\n", stdout);
+	if (takes_program(c)) {
+		fputs("\t\tvalued='", stdout);
+		bash_options(c, 1);
+		fputs("'\n", stdout);
+	}
 	if (takes_words(c)) {
 		fputs("\t\twords='", stdout);
 		for (const char *p = c->args; *p; p++)
 			putchar(*p == '|' ? ' ' : *p);
 		fputs("'\n", stdout);
 	}
-	/* 1: a program and its arguments, 0: files, 2: nothing */
-	printf("\t\tprogram=%d ;;\n", takes_program(c) ? 1 : c->args && c->args[0] ? 0 : 2);
+	printf("\t\toperands=%s", c->args && c->args[0] ? "files" : "");
+	if (takes_program(c) && !takes_files_too(c))
+		fputs(" operands=program", stdout);
+	printf(" program=%d ;;\n", takes_program(c));
 }
 
 static void
@@ -89,7 +104,8 @@ print_bash(void)
 {
 	fputs("# bash completion for hwtrace\n"
 	      "_hwtrace()\n{\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} opts= words= program=0 i\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	      "\tlocal opts= words= valued= operands= program=0 at=0 i\n"
 	      "\tCOMPREPLY=()\n"
 	      "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W '", stdout);
 	for (const struct command *const *c = commands; *c; c++)
@@ -100,20 +116,30 @@ print_bash(void)
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			bash_command(*c);
+	/* Where the command line of another program begins, it is completed as that. */
 	fputs("\tesac\n"
-	      "\tif ((program == 1)); then\n"
-	      "\t\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-	      "\t\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
-	      "\t\t\t\tif declare -F _command_offset >/dev/null; then\n"
-	      "\t\t\t\t\t_command_offset $((i + 1))\n"
-	      "\t\t\t\telse\n"
-	      "\t\t\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\"))\n"
-	      "\t\t\t\tfi\n\t\t\t\treturn\n\t\t\tfi\n\t\tdone\n\tfi\n"
+	      "\tfor ((i = 2; program && i < COMP_CWORD; i++)); do\n"
+	      "\t\tcase ${COMP_WORDS[i]} in\n"
+	      "\t\t--) at=$((i + 1)); break ;;\n"
+	      "\t\t-*) if [[ \" $valued \" == *\" ${COMP_WORDS[i]} \"* ]]; then\n"
+	      "\t\t\t((i++))\n"
+	      "\t\t\t[[ ${COMP_WORDS[i]} == = ]] && ((i++))\n"
+	      "\t\t    fi ;;\n"
+	      "\t\t*) if [[ $operands == program ]]; then at=$i; break; fi ;;\n"
+	      "\t\tesac\n\tdone\n"
+	      "\tif ((at)); then\n"
+	      "\t\tif declare -F _command_offset >/dev/null; then _command_offset $at\n"
+	      "\t\telif ((at == COMP_CWORD)); then COMPREPLY=($(compgen -c -f -- \"$cur\"))\n"
+	      "\t\telse COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
+	      "\t\treturn\n\tfi\n"
 	      "\tcase $cur in\n"
 	      "\t-*) COMPREPLY=($(compgen -W \"$opts\" -- \"$cur\")) ;;\n"
 	      "\t*) if [[ $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-	      "\t   elif ((program == 1)); then COMPREPLY=($(compgen -c -f -- \"$cur\"))\n"
-	      "\t   elif ((program == 0)); then COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
+	      "\t   elif [[ $operands == program ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\"))\n"
+	      "\t   elif [[ $operands == files ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	      "\t   fi ;;\n"
 	      "\tesac\n}\n"
 	      "complete -o filenames -F _hwtrace hwtrace\n", stdout);
 }
@@ -166,11 +192,26 @@ zsh_operands(const struct command *c)
 		for (const char *p = c->args; *p; p++)
 			putchar(*p == '|' ? ' ' : *p);
 		fputs(")'\n\t\t;;\n", stdout);
+	} else if (takes_program(c) && !takes_files_too(c)) {
+		fputs("\t\t\t'(-)1:program:_command_names -e' '*::arguments:_normal'\n"
+		      "\t\t;;\n", stdout);
 	} else if (c->args && c->args[0]) {
-		printf("\t\t\t'%s'\n\t\t;;\n", takes_program(c) ? "*::program:_normal" : "*:file:_files");
+		fputs("\t\t\t'*:file:_files'\n\t\t;;\n", stdout);
 	} else {
 		fputs("\t\t\t&& return\n\t\t;;\n", stdout);
 	}
+}
+
+/* Behind "--" stands the command line of another program. */
+static void
+zsh_program(void)
+{
+	fputs("\t\tif ((dashes < CURRENT)); then\n"
+	      "\t\t\tshift dashes words\n"
+	      "\t\t\t((CURRENT -= dashes))\n"
+	      "\t\t\t_normal\n"
+	      "\t\t\treturn\n"
+	      "\t\tfi\n", stdout);
 }
 
 static void
@@ -178,7 +219,8 @@ print_zsh(void)
 {
 	fputs("#compdef hwtrace\n"
 	      "# zsh completion for hwtrace\n"
-	      "_hwtrace() {\n\tlocal -a commands\n\tcommands=(\n", stdout);
+	      /* "commands" and the like are names that zsh's own functions look up. */
+	      "_hwtrace() {\n\tlocal -a hwtrace_commands\n\thwtrace_commands=(\n", stdout);
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden) {
 			printf("\t\t'%s:", (*c)->name);
@@ -186,12 +228,21 @@ print_zsh(void)
 			fputs("'\n", stdout);
 		}
 	fputs("\t)\n"
-	      "\tif ((CURRENT == 2)); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
-	      "\tlocal command=$words[2]\n\tshift words\n\t((CURRENT--))\n\tcase $command in\n", stdout);
+	      "\tif ((CURRENT == 2)); then\n"
+	      "\t\t_describe command hwtrace_commands\n"
+	      "\t\treturn\n"
+	      "\tfi\n"
+	      "\tshift words\n"
+	      "\t((CURRENT--))\n"
+	      "\tlocal dashes=${words[(i)--]}\n"
+	      "\tcase $words[1] in\n", stdout);
 	for (const struct command *const *c = commands; *c; c++) {
 		if ((*c)->hidden)
 			continue;
-		printf("\t%s)\n\t\t_arguments -S \\\n", (*c)->name);
+		printf("\t%s)\n", (*c)->name);
+		if (takes_program(*c))
+			zsh_program();
+		fputs("\t\t_arguments -S \\\n", stdout);
 		for (const struct opt *o = (*c)->opts; o && o->name; o++)
 			zsh_option(o);
 		fputs("\t\t\t'--help[show the options]' \\\n", stdout);

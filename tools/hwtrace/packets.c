@@ -214,7 +214,7 @@ dump_all(struct dump *d, const struct input *in, const struct id_list *streams, 
 
 	for (uint32_t i = 0; i < n; i++)
 		total += ht_container_stream(in->container, i)->bytes;
-	progress_start(&d->progress, "reading", total);
+	progress_start_printing(&d->progress, "reading", total);
 	for (uint32_t i = 0; i < n && !d->text.error; i++) {
 		const struct ht_stream *s = ht_container_stream(in->container, i);
 

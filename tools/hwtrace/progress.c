@@ -29,6 +29,12 @@ progress_start(struct progress *p, const char *what, uint64_t total)
 }
 
 void
+progress_start_printing(struct progress *p, const char *what, uint64_t total)
+{
+	progress_start(p, what, isatty(STDOUT_FILENO) ? 0 : total);
+}
+
+void
 progress_at(struct progress *p, uint64_t done)
 {
 	char bar[WIDTH + 1];
@@ -54,8 +60,9 @@ progress_at(struct progress *p, uint64_t done)
 void
 progress_end(struct progress *p)
 {
+	/* Spaces over it: terminals differ in how to wipe a line. */
 	if (p->drawn)
-		fputs("\r\033[K", stderr);
+		fprintf(stderr, "\r%*s\r", (int)strlen(p->what) + WIDTH + 8, "");
 	p->next_ns = UINT64_MAX;
 	p->drawn = 0;
 }

@@ -18,6 +18,8 @@ struct progress {
 
 /* `what` names the work ("decoding"), `total` its size in any unit. */
 void progress_start(struct progress *p, const char *what, uint64_t total);
+/* The same for work that prints lines meanwhile: silent, too, where those go to a terminal. */
+void progress_start_printing(struct progress *p, const char *what, uint64_t total);
 /* Cheap enough to be called once a batch. */
 void progress_at(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);

@@ -263,7 +263,7 @@ decode(struct job *j)
 	int n;
 
 	ht_merge_done(j->merge, &total);
-	progress_start(&j->progress, "decoding", total);
+	progress_start_printing(&j->progress, "decoding", total);
 	while ((n = ht_merge_next(j->merge, &run, &lane)) > 0 && !j->text.error) {
 		show(j, run, n, lane);
 		progress_at(&j->progress, ht_merge_done(j->merge, &total));
