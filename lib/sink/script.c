@@ -109,6 +109,11 @@ put_threads(struct ht_text *t, uint32_t fields, const struct ht_lane *lane)
 static void
 put_time(struct ht_text *t, uint64_t ns, int nanoseconds)
 {
+	if (ns == SCRIPT_NO_TIME) {
+		put_padded(t, "-", nanoseconds ? 15 : 12);
+		ht_text_put(t, ": ", 2);
+		return;
+	}
 	ht_text_dec(t, ns / 1000000000u, 5, ' ');
 	ht_text_char(t, '.');
 	if (nanoseconds)

@@ -27,10 +27,14 @@ struct ht_script {
 	uint8_t  flags_len[HT_SF_COUNT];
 };
 
+#define SCRIPT_NO_TIME UINT64_MAX /* in front of the first time stamp */
+
 /* ns, or ticks where the capture has no clock. */
 static inline uint64_t
 script_time(const struct ht_script *s, uint64_t tsc)
 {
+	if (!tsc)
+		return SCRIPT_NO_TIME;
 	return s->clock.valid ? ht_clock_tsc_to_ns(&s->clock, tsc) : tsc;
 }
 

@@ -128,7 +128,7 @@ make_head(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *
 		json_number(s, "tid", lane->tid);
 	if (f & HT_FIELD_CPU && lane->cpu >= 0)
 		json_number(s, "cpu", lane->cpu);
-	if (f & HT_FIELD_TIME)
+	if (f & HT_FIELD_TIME && ns != SCRIPT_NO_TIME)
 		json_number(s, s->clock.valid ? "time_ns" : "time_ticks", (int64_t)ns);
 }
 

@@ -125,6 +125,24 @@ grep -q '^lost: .*place' "$tmp/err" && pass "the closing line tells the loss" ||
 echo "1 gap" >"$tmp/want"
 same "a gap in JSON" "$tmp/want" "$tmp/got"
 
+# -- what is lost in front of the first time stamp has no time
+for e in $engines; do
+	"$hwtrace" record -q -o "$tmp/t.data" -- "$samples/hello" >/dev/null 2>"$tmp/err"
+	python3 - "$tmp/t.data" <<'P'
+import sys
+b = bytearray(open(sys.argv[1], "rb").read())
+at = b.index(b"\x02\x82" * 8)
+b[at + 3] = 0xff
+open(sys.argv[1], "wb").write(b)
+P
+	"$hwtrace" script -i "$tmp/t.data" --engine "$e" --itrace=e -F time 2>/dev/null | sed 's/^ *//; s/,.*//' >"$tmp/got"
+	echo "-:  lost: not synchronised" >"$tmp/want"
+	same "no time, by $e" "$tmp/want" "$tmp/got"
+	"$hwtrace" script -i "$tmp/t.data" --engine "$e" --itrace=e --json 2>/dev/null | grep -c time_ns >"$tmp/got"
+	echo 0 >"$tmp/want"
+	same "no time in JSON, by $e" "$tmp/want" "$tmp/got"
+done
+
 # -- a reader that has seen enough
 python3 - "$hwtrace" "$tmp" <<'P' && pass "a closed pipe ends it quietly" || fail "a closed pipe ends it quietly"
 import subprocess, sys
