@@ -3,7 +3,8 @@
 # Run the tests and count them.  Arguments choose: "unit", "e2e", or names of
 # tests; none means all.  Output of a test is shown as it comes; the last line
 # is "N passed, N failed, N skipped".  With CI=true a skip that
-# tests/skips.expected does not name is a failure.
+# tests/skips.expected does not name is a failure, and so is always a test that
+# has not ended after TEST_SECONDS.
 set -u
 : "${BUILD:=build}"
 export BUILD
@@ -15,7 +16,7 @@ run() { # NAME COMMAND...
 	_n=$1
 	shift
 	echo "== $_n"
-	"$@" >"$log.one" 2>&1
+	python3 tests/tools/limit.py "${TEST_SECONDS:-900}" "$_n" "$@" >"$log.one" 2>&1
 	_rc=$?
 	cat "$log.one"
 	# CMocka names a failed case again in its summary: count it once.
