@@ -118,7 +118,7 @@ bad=
 for i in 1 2 3 4 5 6 7 8; do
 	record "$tmp/k" -- "$programs/abort" spin >/dev/null 2>&1 &
 	recorder=$!
-	while ! [ -s "$(echo "$tmp"/k/*.pt)" ]; do sleep 0.02; done
+	while running "$recorder" && ! [ -s "$(echo "$tmp"/k/*.pt)" ]; do sleep 0.02; done
 	sleep 0.0$i
 	set -- "$tmp"/k/*.pt
 	pid=${1##*-}
@@ -148,14 +148,13 @@ rm -rf "$tmp/o" "$tmp/p"
 # -- a recorder that dies does not take the program with it
 
 mkfifo "$tmp/go"
-record -s 65536 "$tmp/d" -- /bin/sh -c "read x <'$tmp/go'; i=0; while [ \$i -lt 20000 ]; do i=\$((i+1)); done; echo finished" \
-	>"$tmp/out" 2>&1 &
+# Not by record(), whose process would be the one of a shell.
+"$tools/shmdump" -s 65536 "$tmp/d" "$plugin" qemu-x86_64 /bin/sh -c "read x <'$tmp/go'
+	i=0; while [ \$i -lt 20000 ]; do i=\$((i+1)); done; echo finished" >"$tmp/out" 2>&1 &
 recorder=$!
 exec 3>"$tmp/go"
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 echo >&3
 exec 3>&-
-n=0
-while ! grep -q finished "$tmp/out" && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
-check "the recorder dies: the program goes on" grep -q finished "$tmp/out"
+check "the recorder dies: the program goes on" wait_for finished "$tmp/out"

@@ -3,7 +3,6 @@
 # The ptrace backend: exact against a stepper of its own, unseen by the program.
 . tests/lib.sh
 top=$PWD
-terminal=$top/tests/tools/terminal.py
 cd "$tmp" || exit 1
 
 if ! "$hwtrace" list | grep -q '^ptrace *yes'; then
@@ -16,14 +15,6 @@ ips() { "$hwtrace" script --engine "$engine" -i "$2" --tid "$1" --itrace=i1i -F 
 # The thread of the program itself is the first of the process that was started.
 first_tid() { "$hwtrace" info "$1" 2>/dev/null | awk '$1 == "pid" && $3 == "tid" && !t { t = $4 } END { print t }'; }
 lossless() { grep -q '^lost: nothing' loss.txt && ! grep '^lost: [^n]' loss.txt; }
-wait_for() { # wait_for TEXT FILE
-	_i=0
-	while ! grep -q "$1" "$2" 2>/dev/null; do
-		_i=$((_i + 1))
-		[ $_i -gt 300 ] && return 1
-		sleep 0.1
-	done
-}
 
 # -- every instruction ------------------------------------------------------------
 # One stack and one vdso address, so that two runs are alike.
@@ -84,7 +75,6 @@ unseen() {
 unseen trap-users "$programs/traps"
 unseen signals-from-others "$programs/signals"
 unseen threads "$programs/workers" "$programs/i386"
-says() { if grep -qe "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi; }
 "$hwtrace" info out.data >info.txt 2>&1
 [ "$(grep -c 'worker$' info.txt)" -eq 4 ] && pass thread-names || fail thread-names "$(cat info.txt)"
 for s in 9 11 15 6; do
@@ -121,7 +111,12 @@ exec 3>in
 wait_for ready out.txt
 "$hwtrace" record --backend ptrace -o attach.data -p $pid 2>err.txt &
 recorder=$!
-sleep 1.5
+# All three are traced, and the recorder has worked for half a second.
+work() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' /proc/$1/stat 2>/dev/null; }
+traced() { grep -l "TracerPid:[^0-9]*$recorder\$" /proc/$pid/task/*/status 2>/dev/null | wc -l; }
+while running $recorder && { [ "$(traced)" -ne 3 ] || [ "$(work $recorder)" -lt 50 ]; }; do
+	sleep 0.1
+done
 kill -TERM $recorder
 wait $recorder
 _rc=$?
@@ -142,38 +137,5 @@ check attach-lossless lossless
 # -- on a terminal ------------------------------------------------------------------------
 listener=$tmp/listener
 ${CC:-gcc} -w -static -o "$listener" "$top/tests/programs/listener.c"
-export hwtrace listener
-talk() { # talk NAME STATUS COMMAND... <SCRIPT
-	_name=$1 _want=$2
-	shift 2
-	python3 "$terminal" "$@" >talk.txt
-	_rc=$?
-	if [ $_rc -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_rc: $(tr -d '\r' <talk.txt | tail -n 20)"; fi
-}
-talk ctrl-c-caught 4 "$hwtrace" record --backend ptrace -o int.data "$listener" <<'TALK'
-expect ready
-send \x03
-expect got INT
-send end\r
-expect bytes lost
-TALK
-talk job-control 4 bash --norc --noediting -i <<'TALK'
-send PS1='% '\r
-send $hwtrace record --backend ptrace -o job.data $listener\r
-expect ready
-send \x1a
-expect Stopped
-send jobs\r
-expect Stopped
-send fg\r
-expect got CONT
-send hello\r
-expect line hello
-send \x03
-expect got INT
-send end\r
-expect bytes lost
-send exit $?\r
-TALK
-n=$(grep -c 'got CONT' talk.txt)
-[ "$n" -eq 1 ] && pass one-cont || fail one-cont "$n times"
+ctrl_c ptrace "$listener"
+job_control ptrace "$listener"

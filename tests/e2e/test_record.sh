@@ -4,7 +4,6 @@
 . tests/lib.sh
 top=$PWD
 listener=$programs/listener
-terminal=$top/tests/tools/terminal.py
 cd "$tmp" || exit 1
 
 if ! "$hwtrace" list | grep -q '^qemu *yes'; then
@@ -23,17 +22,6 @@ status() {
 	rec "$@" >out.txt 2>err.txt
 	_got=$?
 	if [ "$_got" -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_got, not $_want: $(cat err.txt)"; fi
-}
-wait_for() { # TEXT FILE
-	_i=0
-	until grep -q "$1" "$2" 2>/dev/null; do
-		_i=$((_i + 1))
-		[ $_i -lt 600 ] || return 1
-		sleep 0.1
-	done
-}
-says() { # says NAME TEXT FILE
-	if grep -qe "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi
 }
 
 status exit-status 7 sh -c 'exit 7'
@@ -226,8 +214,9 @@ perf script -i out.data --itrace=i1i -F comm,tid,ip 2>err.txt | awk '$1 == "true
 perf script -i out.data --itrace=e >>got.txt 2>/dev/null
 echo 60 >want.txt
 same processes-whole want.txt got.txt
-rec sh -c '(sleep 2; echo late >late) & echo now' >got.txt 2>err.txt
+rec sh -c '(until [ -e go ]; do sleep 0.1; done; echo late >late) & echo now' >got.txt 2>err.txt
 [ ! -e late ] && pass ends-with-the-command || fail ends-with-the-command
+: >go
 wait_for late late && pass left-behind-runs-on || fail left-behind-runs-on
 
 # -- the last bytes only --------------------------------------------------------------
@@ -298,46 +287,14 @@ if wait_for 'line 1999' out.txt; then pass outlives-record; else fail outlives-r
 check interrupted-file complete out.data
 
 # -- on a terminal ------------------------------------------------------------------
-# talk NAME STATUS COMMAND... <SCRIPT
-talk() {
-	_name=$1 _want=$2
-	shift 2
-	python3 "$terminal" "$@" >talk.txt
-	_rc=$?
-	if [ $_rc -eq "$_want" ]; then pass "$_name"; else fail "$_name" "status $_rc: $(tr -d '\r' <talk.txt | tail -n 20)"; fi
-}
-export hwtrace listener
 talk ctrl-c 130 "$hwtrace" record -o int.data sh -c 'echo ready; read x' <<'TALK'
 expect ready
 send \x03
 expect bytes lost, int.data
 TALK
 check ctrl-c-complete complete int.data
-talk ctrl-c-caught 4 "$hwtrace" record -o int.data "$listener" <<'TALK'
-expect ready
-send \x03
-expect got INT
-send end\r
-expect bytes lost
-TALK
-talk job-control 4 bash --norc --noediting -i <<'TALK'
-send PS1='% '\r
-send $hwtrace record -o job.data $listener\r
-expect ready
-send \x1a
-expect Stopped
-send jobs\r
-expect Stopped
-send fg\r
-expect got CONT
-send hello\r
-expect line hello
-send \x03
-expect got INT
-send end\r
-expect bytes lost
-send exit $?\r
-TALK
+ctrl_c qemu "$listener"
+job_control qemu "$listener"
 # The hangup of a terminal is told to the leader of the session alone: here that is record.
 python3 - "$hwtrace" <<'PY' && pass hangup || fail hangup "the program did not get it"
 import os, pty, signal, sys
@@ -352,5 +309,3 @@ os.close(fd)
 sys.exit(os.waitpid(pid, 0)[1] != signal.SIGHUP)
 PY
 check hangup-complete complete hup.data
-n=$(grep -c 'got CONT' talk.txt)
-[ "$n" -eq 1 ] && pass one-cont || fail one-cont "$n times"

@@ -41,7 +41,8 @@ main(void)
 		;
 	before = turns;
 	naps_before = naps;
-	usleep(50000);
+	for (int i = 0; i < 6000 && (turns == before || naps == naps_before); i++)
+		usleep(10000);
 	puts(turns > before && naps > naps_before ? "alive" : "stuck");
 	return 6;
 }

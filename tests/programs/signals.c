@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -104,11 +105,35 @@ own(void)
 	printf("fault in rep movsb: code %d\n", values[0]);
 }
 
+/* Wait until a process sleeps, as it does in a call that blocks: three looks in a row say so. */
 static void
-after(int ms, int sig)
+wait_asleep(pid_t pid)
+{
+	char name[32], text[512], *end;
+	int looks = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	while (looks < 3) {
+		int fd = open(name, O_RDONLY);
+		ssize_t n;
+
+		if (fd < 0)
+			return;
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = 0;
+		end = strrchr(text, ')');
+		looks = end && end[2] == 'S' ? looks + 1 : 0;
+		usleep(10000);
+	}
+}
+
+/* A child that sends us `sig` in the call that comes next. */
+static void
+once_asleep(int sig)
 {
 	if (fork() == 0) {
-		usleep((unsigned)ms * 1000);
+		wait_asleep(getppid());
 		kill(getppid(), sig);
 		_exit(0);
 	}
@@ -131,7 +156,7 @@ reap(void)
 static void
 others(void)
 {
-	struct timespec ts = { 5, 0 };
+	struct timespec ts = { 300, 0 };
 	struct epoll_event ev;
 	sigset_t block, old, none;
 	struct itimerval it = { { 0, 0 }, { 0, 30000 } };
@@ -139,7 +164,7 @@ others(void)
 	int p[2], rc, e;
 
 	handle(SIGUSR1, note, 0);
-	after(50, SIGUSR1);
+	once_asleep(SIGUSR1);
 	rc = nanosleep(&ts, NULL);
 	printf("nanosleep: %d %s\n", rc, strerror(errno));
 	show("seen");
@@ -149,22 +174,22 @@ others(void)
 	sigfillset(&block);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &block, &old);
-	after(50, SIGUSR1);
+	once_asleep(SIGUSR1);
 	rc = sigsuspend(&none);
 	printf("sigsuspend: %d %s\n", rc, strerror(errno));
 	show("seen");
 	reap();
-	after(50, SIGUSR1);
-	rc = epoll_pwait(epoll_create1(0), &ev, 1, 5000, &none);
+	once_asleep(SIGUSR1);
+	rc = epoll_pwait(epoll_create1(0), &ev, 1, 300000, &none);
 	printf("epoll_pwait: %d %s\n", rc, strerror(errno));
 	show("seen");
 	reap();
-	after(50, SIGUSR1);
+	once_asleep(SIGUSR1);
 	rc = ppoll(NULL, 0, &ts, &none);
 	printf("ppoll: %d %s\n", rc, strerror(errno));
 	show("seen");
 	reap();
-	after(50, SIGUSR1);
+	once_asleep(SIGUSR1);
 	printf("sigwaitinfo: %d\n", sigwaitinfo(&block, NULL) == SIGUSR1);
 	sigprocmask(SIG_SETMASK, NULL, &block);
 	printf("blocked still: %d %d\n", sigismember(&block, SIGTRAP), sigismember(&block, SIGUSR1));
@@ -176,11 +201,11 @@ others(void)
 	if (pipe(p) < 0)
 		return;
 	if (fork() == 0) {
-		usleep(50000);
+		wait_asleep(getppid());
 		kill(getppid(), SIGUSR1);
-		usleep(50000);
+		wait_asleep(getppid());
 		kill(getppid(), SIGWINCH);
-		usleep(50000);
+		wait_asleep(getppid());
 		_exit(write(p[1], "x", 1) != 1);
 	}
 	rc = (int)read(p[0], &c, 1);

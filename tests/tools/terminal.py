@@ -5,7 +5,8 @@
 usage: terminal.py COMMAND... < SCRIPT
 SCRIPT has lines "expect TEXT" (wait until TEXT was printed) and "send TEXT"
 (\\r, \\x03 and so on as in Python).  The exit status is the command's own, 128 + N
-when signal N killed it, 99 when a text did not come; all output goes to stdout.
+when signal N killed it, 99 when a text or the end did not come; all output goes
+to stdout.
 """
 import os
 import pty
@@ -14,7 +15,7 @@ import signal
 import sys
 import time
 
-LIMIT = 60  # seconds for one text
+LIMIT = 120  # seconds for one text, or for the end
 
 
 def read_some(fd, seconds):
@@ -39,6 +40,22 @@ def expect(fd, seen, text):
     return seen[seen.index(text) + len(text):]
 
 
+def finish(pid, fd):
+    """Show what is still printed until the command has ended; its status, None if it does not."""
+    end = time.monotonic() + LIMIT
+    data = b""
+    while time.monotonic() < end:
+        if data is not None:
+            data = read_some(fd, 0.2)
+        else:
+            time.sleep(0.02)
+        if not data:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status
+    return None
+
+
 def main():
     script = sys.stdin.read().splitlines()
     pid, fd = pty.fork()
@@ -56,13 +73,11 @@ def main():
                 print("\nterminal.py: did not come: " + rest)
                 os.kill(pid, signal.SIGKILL)
                 return 99
-    end = time.monotonic() + LIMIT
-    while read_some(fd, 0.2) is not None and time.monotonic() < end:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-    else:
-        done, status = os.waitpid(pid, 0)
+    status = finish(pid, fd)
+    if status is None:
+        print("\nterminal.py: the command did not end")
+        os.kill(pid, signal.SIGKILL)
+        return 99
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
