@@ -8,9 +8,11 @@ top=$PWD
 is() { # NAME WANT GOT
 	[ "$2" = "$3" ] && pass "$1" || fail "$1" "wanted '$2', got '$3'"
 }
-# pages NAME DIR JSON
+# pages NAME DIR JSON [LISTING]
 pages() {
-	is "$1" "" "$(python3 "$top/tests/tools/check_html.py" "$2" "$3" 2>&1)"
+	_name=$1
+	shift
+	is "$_name" "" "$(python3 "$top/tests/tools/check_html.py" "$@" 2>&1)"
 }
 mkdir "$tmp/my src" && cd "$tmp/my src" || exit 1
 mkdir lib lib/deep lib-x
@@ -47,16 +49,95 @@ P
 rm lib/gone.c
 "$hwtrace" coverage --trace data -o report --html out --json json -- ./prog >out.txt 2>err
 is "status" 0 $?
-is "pages" "5" "$(find out -name '*.html' | wc -l | tr -d ' ')"
+is "pages" "1 4 6" "$(for d in out/index.html out/src out/fn; do find $d -name '*.html' | wc -l; done | xargs)"
 pages "counts, states and branches are those of the JSON" out json
-is "no name or source line became markup" "" "$(cat out/*.html out/src/*.html | grep -i '<script[^ ]\|<img\|onerror=[^a]' | grep -v '^<script src="[./]*report.js"></script>$')"
+is "no name or source line became markup" "" "$(cat out/*.html out/*/*.html | grep -i '<script[^ ]\|<img\|onerror=[^a]' | grep -v '^<script src="[./]*report.js"></script>$')"
 check "a source that is gone is told" grep -q 'lib/gone.c cannot be read: its lines' out/src/gone.c-*.html
 check "and its lines are there" grep -q 'id="L3"' out/src/gone.c-*.html
 check "control characters and broken UTF-8 are shown as such" grep -q "$(printf '\357\277\275\357\277\275 caf\303\251 \357\277\275\\[31m \357\277\275')" out/src/*img*.html
-is "xmllint reads every page" "" "$(for p in out/*.html out/src/*.html; do
+is "xmllint reads every page" "" "$(for p in out/*.html out/*/*.html; do
 	xmllint --html --noout --nonet "$p" 2>&1 | grep 'parser error' | grep -v 'Tag [a-z]* invalid'; done)"
 "$hwtrace" coverage -o report --html out2 data 2>err
 check "equal coverage gives equal pages" diff -r -x index.html out out2
+
+# -- instructions and flow graphs: as `annotate` has them
+cat >flow.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) int many(int x)
+{
+	switch (x) {
+	case 0: return rand();
+	case 1: return 7 * x;
+	case 2: x += rand(); break;
+	case 3: x -= 4; /* fall through */
+	case 4: x *= 3; break;
+	case 5: abort();
+	case 6: return x ^ 0x55;
+	case 7: for (int i = 0; i < x; i++) x ^= i * rand(); break;
+	default: return -1;
+	}
+	return x / 3;
+}
+static inline __attribute__((always_inline)) int tiny(int x) { return x > 2 ? x * 5 : x - 1; }
+__attribute__((noinline)) int knot(int n)
+{
+	int i = n;
+	if (n & 1)
+		goto in;
+out:
+	i--;
+	if (i % 3 == 0)
+		goto in;
+	i -= 2;
+in:
+	i--;
+	if (i > 0)
+		goto out;
+	while (n-- > 0)
+		if (tiny(n) == 11)
+			continue;
+		else if (n == 1)
+			break;
+	if (__builtin_expect(n == 12345, 0))
+		abort();
+	return i;
+}
+__attribute__((noinline)) void forever(int x) { while (x) ; }
+static int loops(int n)
+{
+	int s = 0;
+	for (int a = 0; a < n; a++)
+		for (int b = 0; b < n; b++)
+			for (int c = 0; c < n; c++)
+				if ((a ^ b ^ c) & 1)
+					s += c;
+				else if (s > 500)
+					return s;
+	return s;
+}
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 9;
+	for (int i = 0; i < n; i++)
+		if (i != 5)
+			n += many(i) == 12345678;
+	return knot(n) + loops(n) == 77 || argc > 4 ? (forever(argc), 1) : 0;
+}
+C
+for o in -O0 -O2; do
+	gcc $o -g -w -fcf-protection=none -o flow$o flow.c || exit 1
+	"$hwtrace" coverage --trace flow.data --all-functions -o report --html flow$o.html --json flow.json -- ./flow$o >out.txt 2>err
+	"$hwtrace" annotate '*' flow.data >listing 2>err
+	pages "$o: instructions are those of annotate, blocks and edges those of the jumps" flow$o.html flow.json listing
+	check "$o: a module's functions without lines have pages" grep -q '>_start</a></th>' flow$o.html/mod/flow*.html
+done
+check "a branch of the source leads to its instruction" grep -q '<a href="../fn/many-[0-9a-f]*.html#a[0-9a-f]*"><span class="k"' \
+	flow-O0.html/src/flow.c-*.html
+check "an inlined function leads to where it is" grep -q '"../fn/[a-z]*-[0-9a-f]*.html#a[0-9a-f]*">code</a>' flow-O2.html/src/flow.c-*.html
+strip -o bare flow-O0
+"$hwtrace" coverage -o report --html bare.html --json flow.json -- ./bare >out.txt 2>err
+pages "a program without symbols: instructions" bare.html flow.json
+check "a program without symbols: functions by address" grep -q '<a href="../fn/bare-0x' bare.html/mod/bare*.html
 
 # -- what is unknown: lines and outcomes of one function, as a report with lost trace has them
 python3 - <<'P' || exit 1

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read the pages of an HTML report and hold them against the JSON of the same run.
 
-    check_html.py DIR JSON
+    check_html.py DIR JSON [LISTING]
 
-Prints what is wrong, one sentence a line; nothing when all is well.
+LISTING is what `hwtrace annotate '*'` prints of it: the pages of functions hold
+the same instructions and counts.  Prints what is wrong, one sentence a line; nothing when all is well.
 """
 import html.parser
 import json
@@ -201,8 +202,90 @@ def check_source(name, page, file, wrong):
         wrong.append("%s: lines %s are missing" % (name, sorted(set(want) - seen)))
 
 
+def read_listing(path):
+    """{first address: [(address, count, text)]} of each function."""
+    functions, rows = {}, None
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            insn = re.fullmatch(r" *(\d+|#####|\?\?\?\?\?)  +([0-9a-f]+):  ([^[\n]*?)(  \[.*\])?\n", line)
+            if insn:
+                if not rows:
+                    rows = []
+                    functions.setdefault(insn[2], rows)  # again where something was inlined
+                rows.append((insn[2], {"#####": "0", "?????": "?"}.get(insn[1], insn[1]), insn[3]))
+            elif line == "\n":
+                rows = None
+    return functions
+
+
+def numbers(s):
+    return [float(x) for x in re.findall(r"-?\d+(?:\.\d+)?", s)]
+
+
+def on_border(x, y, boxes):
+    return any((abs(y - b) < 1 or abs(y - t) < 1 or abs(x - r) < 1) and l - 1 < x < r + 1 and t - 1 < y < b + 1
+               for l, t, r, b in boxes)
+
+
+def check_graph(name, page, rows, wrong):
+    svg = next(find(page.root, "svg"), None)
+    if svg is None:
+        if not any("too many for a drawing" in text(p) for p in find(page.root, "p", "note")):
+            wrong.append("%s: no graph" % name)
+        return
+    begins = {r[1]["id"][1:] for r in find(page.root, "div", "k0")}
+    nodes = [n[1]["href"][2:] for n in find(svg, "a")]
+    if sorted(nodes) != sorted(begins):
+        wrong.append("%s: blocks %s, drawn %s" % (name, sorted(begins), sorted(nodes)))
+    boxes = []
+    for rect in find(svg, "rect"):
+        x, y, w, h = (float(rect[1][k]) for k in ("x", "y", "width", "height"))
+        boxes.append((x, y, x + w, y + h))
+        if x < 0 or y < 0 or x + w > float(svg[1]["width"]) or y + h > float(svg[1]["height"]):
+            wrong.append("%s: a block stands outside of the drawing" % name)
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]:
+                wrong.append("%s: blocks overlap" % name)
+    drawn = []
+    for g in find(svg, "g", "e"):
+        path = next(find(g, "path"))
+        label = "".join(text(t) for t in find(g, "text"))
+        drawn += [label] if label else []
+        d = numbers(path[1]["d"])
+        end = d[-2:] if not path[1]["d"].endswith("h-8") else d[:2]
+        if not on_border(d[0], d[1], boxes) or not on_border(end[0], end[1], boxes):
+            wrong.append("%s: an edge that begins or ends at no block: %s" % (name, path[1]["d"]))
+    # conditional jumps that stay in the function, by their text
+    inside = {r[0] for r in rows}
+    stay = 0
+    for _, _, insn in rows:
+        jump = re.fullmatch(r"(?:j[a-z]+|loop[a-z]*) 0x([0-9a-f]+)", insn)
+        stay += bool(jump and not insn.startswith("jmp") and jump[1] in inside)
+    if sum(l[0] == "T" for l in drawn) != stay:
+        wrong.append("%s: %d edges of jumps that are taken, drawn %s" % (name, stay, drawn))
+
+
+def check_code(pages, listing, wrong):
+    found = set()
+    for name, page in pages.items():
+        if not name.startswith("fn/"):
+            continue
+        rows = []
+        for div in find(page.root, "div", "i"):
+            rows.append((div[1]["id"][1:], text(next(find(div, "span", "c"))), text(next(find(div, "code")))))
+        want = listing.get(rows[0][0]) if rows else None
+        if rows != want:
+            other = [x for x in zip(want or [], rows) if x[0] != x[1]][:3]
+            wrong.append("%s: instructions differ: %s" % (name, other or (len(want or []), len(rows))))
+        found.add(rows[0][0] if rows else "")
+        check_graph(name, page, rows, wrong)
+    if set(listing) - found:
+        wrong.append("no pages for the functions at %s" % sorted(set(listing) - found))
+
+
 def main():
-    folder, path = sys.argv[1:]
+    folder, path = sys.argv[1:3]
     with open(path, encoding="utf-8", errors="replace") as f:
         report = json.load(f)
     pages = load(folder)
@@ -225,6 +308,8 @@ def main():
         if rows[name][:4] != want:
             wrong.append("index: %s: wanted %s, got %s" % (name, want, rows[name]))
         check_source(name, pages[name], file, wrong)
+    if len(sys.argv) > 3:
+        check_code(pages, read_listing(sys.argv[3]), wrong)
     print("\n".join(wrong[:40]))
     return 1 if wrong else 0
 

@@ -103,16 +103,20 @@ name_pages(struct html *h)
 static int
 write_all(struct html *h)
 {
+	static const char *const folders[] = { "", "src", "fn", "mod", NULL };
 	int status = name_pages(h);
 
-	if (status == EXIT_OK)
-		status = make_folder(h->dir, "");
-	if (status == EXIT_OK)
-		status = make_folder(h->dir, "src");
+	for (int i = 0; folders[i] && status == EXIT_OK; i++)
+		status = make_folder(h->dir, folders[i]);
 	for (const struct html_asset *a = html_assets; a->name && status == EXIT_OK; a++)
 		status = write_asset(h, a);
+	if (status == EXIT_OK && h->c->counts)
+		status = html_write_code(h);
 	for (uint32_t i = 0; i < h->r->n_files && status == EXIT_OK; i++)
 		status = html_write_source(h, i);
+	for (uint32_t i = 0; i < h->r->n_modules && status == EXIT_OK; i++)
+		if (html_module_has_page(h, i))
+			status = html_write_module(h, i);
 	return status == EXIT_OK ? html_write_index(h) : status;
 }
 
@@ -125,5 +129,6 @@ cover_write_html(const char *dir, const struct cover *c, const struct ht_cov_rep
 	for (uint32_t i = 0; h.pages && i < r->n_files; i++)
 		free(h.pages[i]);
 	free(h.pages);
+	html_code_free(&h);
 	return status;
 }

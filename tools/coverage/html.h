@@ -14,6 +14,7 @@ struct html {
 	const struct cover *c;
 	const struct ht_cov_report *r;
 	char **pages; /* of r->files, "src/NAME.html" */
+	struct html_code *code; /* pages of functions; NULL without captures */
 };
 
 /* html_text.c: as printf, with %s, %u, %llu, %llx and %%; each %s is escaped. */
@@ -28,6 +29,8 @@ void html_percent(FILE *f, const struct ht_cov_tally *t);
 void html_bar(FILE *f, const struct ht_cov_tally *t);
 /* Two cells: per cent, and "missed / known". */
 void html_cells(FILE *f, const struct ht_cov_tally *t);
+/* "lines 78.3% 47 of 60, 2 unknown". */
+void html_key(FILE *f, const char *name, const struct ht_cov_tally *t);
 /* "FOLDER/NAME-HASH.html": a file's name that `name` and `key` give, the same in each report. */
 char *html_page_name(const char *folder, const char *name, const char *key);
 
@@ -38,9 +41,45 @@ char *html_page_name(const char *folder, const char *name, const char *key);
 FILE *html_begin(const struct html *h, const char *page, const char *up, const char *title);
 int html_end(const struct html *h, FILE *f, const char *page);
 
+/* html_functions.c: the functions of a file, and of a module those that no file is known of. */
+void html_functions(const struct html *h, FILE *f, uint32_t file);
+int html_module_has_page(const struct html *h, uint32_t module);
+/* Its name, to be freed; NULL: out of memory. */
+char *html_module_page(const struct html *h, uint32_t module);
+int html_write_module(const struct html *h, uint32_t module);
+
 /* html_index.c, html_source.c: the pages.  EXIT_OK or EXIT_ERROR, which is told. */
 int html_write_index(const struct html *h);
 int html_write_source(const struct html *h, uint32_t file);
+
+/*
+ * html_chip.c: a count in five characters or so, and a branch as two of them;
+ * the exact counts are in its title.
+ */
+void html_count(char buf[16], uint64_t n);
+void html_chip(FILE *f, const struct ht_cov_branch *b);
+
+/*
+ * html_code.c: a page for each function's instructions.  To be written before
+ * the pages that lead to them.
+ */
+int html_write_code(struct html *h);
+void html_code_free(struct html *h);
+/* The page with the instruction at `vaddr`, under the id "aVADDR", in hexadecimal; or NULL. */
+const char *html_code_at(const struct html *h, uint32_t module, uint64_t vaddr);
+/* The page of the function itself, NULL when it has none. */
+const char *html_code_of(const struct html *h, uint32_t function);
+
+/* html_flow.c: the instructions of a function as a graph of blocks. */
+struct html_flow;
+int html_flow_new(const struct ht_cov_insn *insns, size_t n, struct html_flow **out);
+void html_flow_free(struct html_flow *flow);
+/* Is instruction number `i` the first of a block? */
+int html_flow_begins(const struct html_flow *flow, size_t i);
+/* Draw it; `lines` are the source lines of the instructions, 0 = none. */
+void html_flow_draw(FILE *f, struct html_flow *flow, const uint32_t *lines);
+/* The state of an instruction. */
+unsigned html_insn_state(const struct ht_cov_insn *i);
 
 /* html_assets.c: files that are the same in each report; the last has no name. */
 struct html_asset {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The first page: sums, the tree of folders and files, the modules. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "html.h"
@@ -48,19 +49,24 @@ tally_row(const struct html *h, FILE *f, const struct ht_cov_tallies *t)
 	fputs("</tr>\n", f);
 }
 
-static void
-table_head(const struct html *h, FILE *f, const char *id, const char *caption, const char *first)
-{
-	static const char *const kinds[] = { "lines", "branches", "functions", "instructions" };
+static const char *const kinds[] = { "lines", "branches", "functions", "instructions" };
 
-	html(f,
-	     "<div class=\"scroll\"><table class=\"files\" "
-	     "id=\"%s\"><caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>"
-	     "<th scope=\"col\" class=\"b\"><span class=\"sr\">share</span></th>",
-	     id, caption, first);
+static void
+kind_head(FILE *f, const char *kind)
+{
+	html(f, "<th scope=\"col\" class=\"p\">%s</th><th scope=\"col\" class=\"r\">missed</th>",
+	     kind);
+}
+
+static void
+files_head(const struct html *h, FILE *f)
+{
+	fputs("<div class=\"scroll\"><table class=\"files\" "
+	      "id=\"files\"><caption>Files</caption>\n<thead><tr>"
+	      "<th scope=\"col\">file</th><td class=\"b\"></td>",
+	      f);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		html(f, "<th scope=\"col\">%s</th><th scope=\"col\" class=\"r\">missed</th>",
-		     kinds[i]);
+		kind_head(f, kinds[i]);
 	if (any_unknown(&h->r->total))
 		fputs("<th scope=\"col\" class=\"r\">unknown lines</th>", f);
 	fputs("</tr></thead>\n<tbody>\n", f);
@@ -137,7 +143,7 @@ files(const struct html *h, FILE *f)
 		return;
 	}
 	skip = common_folder(r->files, r->n_files, 0);
-	table_head(h, f, "files", "Files", "file");
+	files_head(h, f);
 	if (skip > 1) {
 		size_t above = (size_t)(cover_path(r->files[0].path) - r->files[0].path);
 		struct ht_cov_tallies sum;
@@ -191,6 +197,30 @@ sums(const struct html *h, FILE *f)
 }
 
 static void
+module_row(const struct html *h, FILE *f, uint32_t number)
+{
+	const struct ht_cov_module *m = &h->r->modules[number];
+	char *page = html_module_has_page(h, number) ? html_module_page(h, number) : NULL;
+
+	fputs("<tr><th scope=\"row\">", f);
+	if (page)
+		html(f, "<a href=\"%s\">%s</a>", page, cover_path(m->path));
+	else
+		html(f, "%s", cover_path(m->path));
+	fputs("</th>", f);
+	free(page);
+	if (m->why) {
+		html(f, "<td class=\"missed\" colspan=\"7\">not covered: %s</td>", m->why);
+	} else {
+		html_cells(f, &m->tally.branches);
+		html_cells(f, &m->tally.functions);
+		html_cells(f, &m->tally.insns);
+		html(f, "<td>functions found by %s</td>", cover_found_by(m->source));
+	}
+	html(f, "<td class=\"id\">%s</td></tr>\n", m->build_id ? m->build_id : "");
+}
+
+static void
 modules(const struct html *h, FILE *f)
 {
 	const struct ht_cov_report *r = h->r;
@@ -201,19 +231,22 @@ modules(const struct html *h, FILE *f)
 
 		if (!m->chosen || (!m->why && !m->tally.functions.all))
 			continue;
-		if (!any++)
-			fputs("<h2>Modules</h2>\n<ul class=\"modules\">\n", f);
-		html(f, "<li><b>%s</b> ", cover_path(m->path));
-		if (m->why)
-			html(f, "<span class=\"missed\">not covered: %s</span>", m->why);
-		else
-			html(f, "functions found by %s", cover_found_by(m->source));
-		if (m->build_id)
-			html(f, " <span class=\"id\">build-id %s</span>", m->build_id);
-		fputs("</li>\n", f);
+		if (!any++) {
+			fputs("<div class=\"scroll\"><table "
+			      "id=\"modules\"><caption>Modules</caption>\n<thead><tr>"
+			      "<th scope=\"col\">module</th>",
+			      f);
+			for (unsigned k = 1; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+				kind_head(f, kinds[k]);
+			fputs("<th scope=\"col\"><span class=\"sr\">how functions were "
+			      "found</span></th>"
+			      "<th scope=\"col\">build-id</th></tr></thead>\n<tbody>\n",
+			      f);
+		}
+		module_row(h, f, i);
 	}
 	if (any)
-		fputs("</ul>\n", f);
+		fputs("</tbody></table></div>\n", f);
 }
 
 int

@@ -19,50 +19,17 @@ struct page {
 
 /* -- branches ------------------------------------------------------------- */
 
-/* Short enough for a chip: the exact count is in its title. */
-static void
-short_count(char buf[16], uint64_t n)
-{
-	static const char units[] = "kMGTPE";
-	int u = -1;
-
-	for (; n >= 100000 || (u >= 0 && n >= 1000); n /= 1000)
-		u++;
-	snprintf(buf, 16, u < 0 ? "%llu" : "%llu%c", (unsigned long long)n, u < 0 ? 0 : units[u]);
-}
-
-static void
-outcome(FILE *f, const char *letter, const struct ht_cov_branch *b, int taken)
-{
-	unsigned state = cover_outcome(b, taken);
-	char count[16] = "?";
-
-	if (state != HT_COV_UNKNOWN)
-		short_count(count, taken ? b->taken : b->not_taken);
-	html(f, "<i class=\"%s\">%s%s</i>", html_class(state), letter, count);
-}
-
-static void
-say_outcome(FILE *f, const char *what, const struct ht_cov_branch *b, int taken)
-{
-	if (cover_outcome(b, taken) == HT_COV_UNKNOWN)
-		html(f, "%s unknown", what);
-	else
-		html(f, "%s %llu", what, (unsigned long long)(taken ? b->taken : b->not_taken));
-}
-
+/* A branch leads to its instruction, where the instructions are part of the report. */
 static void
 chip(const struct page *p, const struct ht_cov_branch *b)
 {
-	html(p->f, "<span class=\"k\" title=\"0x%llx: ", (unsigned long long)b->addr);
-	say_outcome(p->f, "taken", b, 1);
-	if (!b->one)
-		say_outcome(p->f, ", not taken", b, 0);
-	fputs("\">", p->f);
-	outcome(p->f, "T", b, 1);
-	if (!b->one)
-		outcome(p->f, "N", b, 0);
-	fputs("</span>", p->f);
+	const char *page = html_code_at(p->h, b->module, b->addr);
+
+	if (page)
+		html(p->f, "<a href=\"../%s#a%llx\">", page, (unsigned long long)b->addr);
+	html_chip(p->f, b);
+	if (page)
+		fputs("</a>", p->f);
 }
 
 /* Outcomes of a line's branches that are hit, and that are known. */
@@ -192,91 +159,7 @@ source(struct page *p)
 	fputs(p->line ? "</div>\n</div>\n" : "</div>\n", p->f);
 }
 
-/* -- functions ------------------------------------------------------------ */
-
-/* The first line with code at or behind `line`, which always has a place in the page; 0 = none. */
-static uint32_t
-place(const struct ht_cov_file *file, uint32_t line)
-{
-	uint32_t lo = 0, hi = file->n_lines;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (file->lines[mid].line < line)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < file->n_lines ? file->lines[lo].line : 0;
-}
-
-static void
-function(const struct page *p, const struct ht_cov_function *fn)
-{
-	const char *name = fn->shown[0] ? fn->shown : "(nameless)";
-	uint32_t at = place(p->file, fn->line);
-	FILE *f = p->f;
-
-	html(f, "<tr class=\"%s\"><th scope=\"row\">", html_class(fn->state));
-	if (at)
-		html(f, "<a href=\"#L%u\">%s</a>", at, name);
-	else
-		html(f, "<span>%s</span>", name);
-	if (fn->inlined)
-		html(f, " (inlined%s)", fn->inlined == fn->copies ? "" : " in places");
-	fputs("</th><td class=\"r\">", f);
-	if (fn->state == HT_COV_UNKNOWN)
-		fputs("unknown", f);
-	else
-		html(f, "%llu", (unsigned long long)fn->count);
-	fputs("</td>", f);
-	html_cells(f, &fn->tally.lines);
-	html_cells(f, &fn->tally.branches);
-	html_cells(f, &fn->tally.insns);
-	fputs("</tr>\n", f);
-}
-
-/* The first function of file `index`, or what would follow it. */
-static uint32_t
-first_function(const struct ht_cov_report *r, uint32_t index)
-{
-	uint32_t lo = 0, hi = r->n_functions;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->functions[mid].file < index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static void
-functions(const struct page *p, uint32_t index)
-{
-	const struct ht_cov_report *r = p->h->r;
-	uint32_t first = first_function(r, index), n = first_function(r, index + 1) - first;
-
-	if (!n)
-		return;
-	html(p->f,
-	     "<details class=\"fns\"><summary>%u function%s, %llu not hit</summary>\n<div "
-	     "class=\"scroll\"><table>"
-	     "<thead><tr><th scope=\"col\">function</th><th scope=\"col\" class=\"r\">entries</th>"
-	     "<th scope=\"col\">lines</th><th scope=\"col\" class=\"r\">missed</th>"
-	     "<th scope=\"col\">branches</th><th scope=\"col\" class=\"r\">missed</th>"
-	     "<th scope=\"col\">instructions</th><th scope=\"col\" "
-	     "class=\"r\">missed</th></tr></thead>\n<tbody>\n",
-	     n, n == 1 ? "" : "s",
-	     (unsigned long long)(p->file->tally.functions.all - p->file->tally.functions.hit -
-	                          p->file->tally.functions.unknown));
-	for (uint32_t i = first; i < first + n; i++)
-		function(p, &r->functions[i]);
-	fputs("</tbody></table></div></details>\n", p->f);
-}
+/* -- the page ------------------------------------------------------------- */
 
 static void
 head(const struct page *p, uint32_t index)
@@ -296,18 +179,6 @@ head(const struct page *p, uint32_t index)
 	html(f, "</nav></header>\n<main>\n<h1>%s</h1>\n", cover_path(p->file->path));
 }
 
-static void
-key(const struct page *p, const char *name, const struct ht_cov_tally *t)
-{
-	html(p->f, "<span>%s <b>", name);
-	html_percent(p->f, t);
-	html(p->f, "</b> %llu of %llu", (unsigned long long)t->hit,
-	     (unsigned long long)(t->all - t->unknown));
-	if (t->unknown)
-		html(p->f, ", %llu unknown", (unsigned long long)t->unknown);
-	fputs("</span>\n", p->f);
-}
-
 int
 html_write_source(const struct html *h, uint32_t index)
 {
@@ -319,15 +190,15 @@ html_write_source(const struct html *h, uint32_t index)
 		return EXIT_ERROR;
 	head(&p, index);
 	fputs("<p class=\"key\">\n", p.f);
-	key(&p, "lines", &p.file->tally.lines);
-	key(&p, "branches", &p.file->tally.branches);
-	key(&p, "functions", &p.file->tally.functions);
+	html_key(p.f, "lines", &p.file->tally.lines);
+	html_key(p.f, "branches", &p.file->tally.branches);
+	html_key(p.f, "functions", &p.file->tally.functions);
 	fputs(
 	    "<span class=\"legend\"><span class=\"k\"><i class=\"h\">T5</i><i "
 	    "class=\"m\">N0</i></span> a branch taken 5 times, "
 	    "not taken never; <span class=\"k\"><i class=\"u\">?</i></span> unknown</span>\n</p>\n",
 	    p.f);
-	functions(&p, index);
+	html_functions(h, p.f, index);
 	source(&p);
 	fputs("</main>\n", p.f);
 	return html_end(h, p.f, page);

@@ -134,6 +134,18 @@ html_cells(FILE *f, const struct ht_cov_tally *t)
 		fputs("</td><td class=\"r\"></td>", f);
 }
 
+void
+html_key(FILE *f, const char *name, const struct ht_cov_tally *t)
+{
+	html(f, "<span>%s <b>", name);
+	html_percent(f, t);
+	html(f, "</b> %llu of %llu", (unsigned long long)t->hit,
+	     (unsigned long long)(t->all - t->unknown));
+	if (t->unknown)
+		html(f, ", %llu unknown", (unsigned long long)t->unknown);
+	fputs("</span>\n", f);
+}
+
 char *
 html_page_name(const char *folder, const char *name, const char *key)
 {
