@@ -93,6 +93,7 @@ static const int handled[] = {
 struct signals {
 	struct sigaction old[N_HANDLED];
 	struct itimerval old_timer;
+	sigset_t         old_mask;
 };
 
 /* For the handler. */
@@ -130,15 +131,18 @@ on_signal(int sig, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+/* They wait until signals_let(): by then it is known whom they are for. */
 static void
 signals_install(struct signals *s)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	struct itimerval tick = { { 0, TICK_US }, { 0, TICK_US } };
 
+	atomic_store(&pass_to, 0);
 	atomic_store(&quit, 0);
 	atomic_store(&terminal_stop, 0);
 	sigfillset(&sa.sa_mask);
+	sigprocmask(SIG_SETMASK, &sa.sa_mask, &s->old_mask);
 	for (size_t i = 0; i < N_HANDLED; i++) {
 		sigaction(handled[i], NULL, &s->old[i]);
 		/* What was ignored stays so (nohup), but for what we live by. */
@@ -149,12 +153,27 @@ signals_install(struct signals *s)
 }
 
 static void
+signals_let(const struct signals *s, pid_t program)
+{
+	atomic_store(&pass_to, program);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+/* What the program starts with. */
+static void
+signals_inherit(const struct signals *s)
+{
+	for (size_t i = 0; i < N_HANDLED; i++)
+		sigaction(handled[i], &s->old[i], NULL);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+static void
 signals_restore(const struct signals *s)
 {
 	atomic_store(&pass_to, 0);
 	setitimer(ITIMER_REAL, &s->old_timer, NULL);
-	for (size_t i = 0; i < N_HANDLED; i++)
-		sigaction(handled[i], &s->old[i], NULL);
+	signals_inherit(s);
 }
 
 /*
@@ -174,7 +193,8 @@ ht_ptrace_stop_along(struct ht_ptrace *r, int sig)
 	/* A shell continues the whole job; somebody else perhaps us alone: then the program is to be told. */
 	for (int i = 0; i < 20; i++) {
 		info.si_pid = 0;
-		if (waitid(P_PID, (id_t)r->main_pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
+		if (ht_psignal_pending(r->main_pid, SIGCONT) ||
+		    waitid(P_PID, (id_t)r->main_pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
 		    info.si_pid)
 			return;
 		usleep(1000);
@@ -185,11 +205,12 @@ ht_ptrace_stop_along(struct ht_ptrace *r, int sig)
 /* -- starting and attaching ----------------------------------------------- */
 
 static void
-run_program(const struct ht_capture_config *config, int go, int report)
+run_program(const struct ht_capture_config *config, const struct signals *signals, int go, int report)
 {
 	char byte;
 	int err;
 
+	signals_inherit(signals);
 	while (read(go, &byte, 1) < 0 && errno == EINTR)
 		;
 	execvp(config->argv[0], config->argv);
@@ -201,7 +222,7 @@ run_program(const struct ht_capture_config *config, int go, int report)
 
 /* Fork a child that runs the program once it is let; *report tells why it could not. */
 static int
-start(struct ht_ptrace *r, int *report, struct ht_diag *diag)
+start(struct ht_ptrace *r, const struct signals *signals, int *report, struct ht_diag *diag)
 {
 	int go[2], tell[2], rc = 0;
 
@@ -215,7 +236,7 @@ start(struct ht_ptrace *r, int *report, struct ht_diag *diag)
 	r->main_pid = fork();
 	if (r->main_pid == 0) {
 		close(go[1]);
-		run_program(r->config, go[0], tell[1]);
+		run_program(r->config, signals, go[0], tell[1]);
 	}
 	close(go[0]);
 	close(tell[1]);
@@ -231,7 +252,6 @@ start(struct ht_ptrace *r, int *report, struct ht_diag *diag)
 		rc = ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "for the first thread");
 		kill(r->main_pid, SIGKILL);
 	}
-	atomic_store(&pass_to, r->main_pid > 0 ? r->main_pid : 0);
 	close(go[1]);
 	return rc;
 }
@@ -392,9 +412,10 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 	if (rc < 0)
 		goto out;
 	ht_ppin_init(r);
-	rc = config->pid ? attach(r, diag) : start(r, &report, diag);
-	began = !rc;
 	signals_install(&signals);
+	rc = config->pid ? attach(r, diag) : start(r, &signals, &report, diag);
+	began = !rc;
+	signals_let(&signals, config->pid || rc ? 0 : r->main_pid);
 	if (began)
 		follow(r);
 	forget_threads(r);

@@ -202,6 +202,7 @@ void ht_psignal_remask(struct ht_pthread *t);  /* the kernel is to see the progr
 void ht_psignal_take(struct ht_pthread *t, int sig, const siginfo_t *info);
 void ht_psignal_action(struct ht_pthread *t);  /* sigaction() of SIGTRAP has returned */
 int  ht_psignal_step_pending(const struct ht_pthread *t); /* the signal of a step is still queued */
+int  ht_psignal_pending(pid_t pid, int sig);          /* sent to the process, and not taken yet */
 
 /*
  * ptrace_pin.c: the recorder and what it traces share one CPU, since a step is

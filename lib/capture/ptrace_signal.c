@@ -32,6 +32,12 @@ status_mask(pid_t tid, const char *field)
 	return mask;
 }
 
+int
+ht_psignal_pending(pid_t pid, int sig)
+{
+	return !!(status_mask(pid, "ShdPnd") & BIT(sig));
+}
+
 static void
 set_mask(const struct ht_pthread *t, uint64_t mask)
 {

@@ -344,7 +344,7 @@ try(uint64_t first, uint64_t last, int circles)
 		for (unsigned n = 1 + (unsigned)(model_rnd(t->m) % 3); n > 0; n--)
 			damage(t);
 		dump(t);
-		alarm(20); /* neither engine may hang */
+		alarm(300); /* neither engine may hang */
 		trial_decode(t, engines[0], &told[0]);
 		trial_decode(t, engines[1], &told[1]);
 		alarm(0);

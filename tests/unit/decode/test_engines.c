@@ -406,7 +406,7 @@ circle_of_jumps(void **state)
 	hand_psb(x, HAND_BASE, 0);
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 2);
 	hand_ip(x, HT_PT_PGD, 0);
-	alarm(20); /* no engine may walk it for ever */
+	alarm(300); /* no engine may walk it for ever */
 	hand_run(x);
 	alarm(0);
 	only_gap(x, HT_GAP_MISMATCH);
