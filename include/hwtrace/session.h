@@ -31,6 +31,12 @@ struct ht_session_config {
 int ht_session_open(struct ht_container *c, const struct ht_session_config *config,
                     struct ht_session **out, struct ht_diag *diag);
 void ht_session_close(struct ht_session *s);
+/*
+ * Look for the files of all modules now.  Afterwards several threads may decode
+ * streams of the session at once: with decoders, and views, of their own each.
+ * Symbols, lines and whatever else is asked of a module stay one thread's.
+ */
+void ht_session_settle(struct ht_session *s);
 struct ht_container *ht_session_container(const struct ht_session *s);
 /*
  * What the sideband lacks: number of damaged records and of records that the
@@ -159,6 +165,13 @@ uint64_t ht_view_generation(const struct ht_view *v);
 uint64_t ht_view_next_change(const struct ht_view *v);
 /* Ranges changed by the last advance that returned 1 (or by switch): life until the next call. */
 const struct ht_range *ht_view_changes(const struct ht_view *v, uint32_t *n);
+
+/* Two views of one session with equal marks have the same process and the same code. */
+struct ht_view_mark {
+	int32_t  pid;
+	uint64_t changes, kernel_changes; /* applied so far */
+};
+void ht_view_mark(const struct ht_view *v, struct ht_view_mark *out);
 
 /* Mapping that covers `addr`. Returns 0 or -HT_ENOTFOUND. */
 int ht_view_find(struct ht_view *v, uint64_t addr, struct ht_mapping *out);

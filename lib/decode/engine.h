@@ -9,6 +9,30 @@
 #include <hwtrace/decoder.h>
 #include <hwtrace/flow.h>
 
+/*
+ * Decoding a stream in stretches, each from a synchronisation point on.  A
+ * stretch that is begun in the middle knows nothing of what was before; whether
+ * that made a difference is found out when the one in front of it gets there.
+ */
+struct ht_engine_stretch {
+	/*
+	 * A place to begin at, behind stream offset `from`: *warm, where decoding can
+	 * start, and *begin behind it, where what came before is forgotten in all
+	 * that the trace itself can tell.  1, or 0 when there is none.
+	 */
+	int (*find)(const struct ht_stream *st, uint64_t from, uint64_t *warm, uint64_t *begin);
+	/* In front of the synchronisation point at `offset`; before the first event was asked for. */
+	void (*begin)(struct ht_decoder *d, uint64_t offset);
+	/* next() returns 0 in front of the packet at `offset`, or behind it when none begins there. */
+	void (*stop)(struct ht_decoder *d, uint64_t offset);
+	/* Remember how `d` stands now, for meets(). */
+	void (*note)(struct ht_decoder *d);
+	/* 1 when `d`, where it stopped, stands as `after` stood when it was noted. */
+	int (*meets)(struct ht_decoder *d, const struct ht_decoder *after);
+	/* 1 when `d` asked for what was before its begin: what it told may be wrong. */
+	int (*missed)(const struct ht_decoder *d);
+};
+
 struct ht_engine {
 	const char *name;
 	/* 1 when the engine decodes `source`. */
@@ -20,6 +44,8 @@ struct ht_engine {
 	int (*next)(struct ht_decoder *d, struct ht_event *ev, int n);
 	/* As ht_decoder_count(); NULL = it cannot. */
 	int (*count)(struct ht_decoder *d, struct ht_counts *out);
+	/* NULL = a stream is decoded in one piece. */
+	const struct ht_engine_stretch *stretch;
 };
 
 struct ht_decoder {

@@ -92,6 +92,13 @@ ht_session_intern(struct ht_session *s, const char *path, const uint8_t *id, uns
 	return *slot;
 }
 
+void
+ht_session_settle(struct ht_session *s)
+{
+	for (size_t i = 0; i < s->modules.n; i++)
+		ht_module_layout(s->modules.at[i]); /* finds the file, too */
+}
+
 uint32_t
 ht_session_module_count(const struct ht_session *s)
 {

@@ -348,6 +348,12 @@ ht_view_next_change(const struct ht_view *v)
 	return a < b ? a : b;
 }
 
+void
+ht_view_mark(const struct ht_view *v, struct ht_view_mark *out)
+{
+	*out = (struct ht_view_mark){ ht_view_pid(v), v->layer->next, v->kernel.next };
+}
+
 const struct ht_range *
 ht_view_changes(const struct ht_view *v, uint32_t *n)
 {

@@ -37,6 +37,7 @@ void
 ht_walk_clear_stack(struct ht_walk *w)
 {
 	memset(&w->stack, 0, sizeof(w->stack));
+	w->unsure = 0;
 }
 
 void
@@ -246,6 +247,7 @@ compressed_return(struct ht_walk *w, struct ht_block *b, int taken)
 	}
 	top = &w->contexts.at[ht_return_stack_pop(&w->stack)];
 	if (top->depth == 0) {
+		w->missed |= w->unsure;
 		tell_lone_block(w, b);
 		return misfit(w, HT_GAP_MISMATCH, "a compressed return without a call before it");
 	}

@@ -36,6 +36,8 @@ struct ht_walk {
 
 	struct ht_contexts     contexts;
 	struct ht_return_stack stack;
+	int unsure; /* there were calls before the begin that the stack does not have ... */
+	int missed; /* ... and a compressed return needed one */
 
 	struct { struct ht_event *at; size_t n, cap; } out;
 	int              no_memory;

@@ -12,6 +12,25 @@ ht_pt_input_init(struct ht_pt_input *in, const struct ht_stream *stream)
 	ht_pt_input_advance(in, 0);
 }
 
+void
+ht_pt_input_seek(struct ht_pt_input *in, uint64_t offset)
+{
+	const struct ht_chunk *c = in->chunks;
+
+	in->at = 0;
+	in->pos = in->consumed = 0;
+	while (in->at < in->n_chunks && offset >= c->stream_offset &&
+	       offset - c->stream_offset >= c->size) {
+		in->consumed += c->size;
+		in->at++;
+		c++;
+	}
+	if (in->at < in->n_chunks && offset > c->stream_offset) {
+		in->pos = offset - c->stream_offset;
+		in->consumed += in->pos;
+	}
+}
+
 /* Chunk `i` goes on where the one before it ended. */
 static int
 continues(const struct ht_pt_input *in, uint32_t i)

@@ -20,6 +20,8 @@ struct ht_pt_input {
 
 void ht_pt_input_init(struct ht_pt_input *in, const struct ht_stream *stream);
 
+/* Go to the place at `offset` of the stream, or, where it was lost, to what follows. */
+void ht_pt_input_seek(struct ht_pt_input *in, uint64_t offset);
 /*
  * The bytes at the current place.  Returns their number: 0 at the end of the
  * stream or in front of a chunk with `lost_before`.  Less than HT_PT_PACKET_MAX

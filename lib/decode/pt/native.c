@@ -273,6 +273,15 @@ apply_change(struct ht_pt_engine *e)
 	return rc > 0 ? forget_code(e) : rc;
 }
 
+void
+ht_pt_start(struct ht_pt_engine *e)
+{
+	e->packets_lost = 1;
+	e->gap_open = 0;
+	mark(e);
+	ht_pt_open_gap(e, HT_GAP_SYNC, 0, NO_SYNC);
+}
+
 static int
 native_can(enum ht_trace_source source)
 {
@@ -302,13 +311,13 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 		e->walk.n_filters = d->info->n_filters;
 	}
 	e->mode = 64;
-	e->packets_lost = 1;
+	e->stop = UINT64_MAX;
 	if (d->stream->n_chunks && d->stream->chunks[0].lost_before) {
+		e->packets_lost = 1;
 		ht_pt_open_gap(e, d->stream->chunks[0].lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED
 		               : HT_GAP_AUX_LOST, 0, "the begin of the trace was lost");
 	} else {
-		e->offset = ht_pt_input_offset(&e->in);
-		ht_pt_open_gap(e, HT_GAP_SYNC, 0, NO_SYNC);
+		ht_pt_start(e);
 	}
 	if (!d->info->clock.valid)
 		ht_view_advance(d->view, UINT64_MAX); /* times of trace and sideband cannot be compared */
@@ -349,9 +358,9 @@ run(struct ht_pt_engine *e, size_t limit)
 {
 	int rc;
 
-	while (e->walk.out.n < limit && !e->ended && !e->change_due) {
+	while (e->walk.out.n < limit && !e->ended && !e->change_due && !ht_pt_stopped(e)) {
 		rc = ht_pt_fast(e, limit);
-		if (rc == 0 && e->walk.out.n < limit)
+		if (rc == 0 && e->walk.out.n < limit && !ht_pt_stopped(e))
 			rc = step(e);
 		if (rc < 0)
 			return rc;
@@ -370,7 +379,7 @@ native_next(struct ht_decoder *d, struct ht_event *ev, int n)
 	while (e->walk.out.n == 0 && rc == 0) {
 		if (e->change_due)
 			rc = apply_change(e);
-		else if (e->ended)
+		else if (e->ended || ht_pt_stopped(e))
 			break;
 		else
 			rc = run(e, (size_t)n);
@@ -389,7 +398,7 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 	struct ht_pt_engine *e = d->state;
 	int rc = 0;
 
-	if (e->ended)
+	if (e->ended || (!e->change_due && ht_pt_stopped(e)))
 		return 0;
 	if (!e->walk.edges) {
 		e->walk.edges = &e->edges;
@@ -398,7 +407,7 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 	}
 	if (rc == 0 && e->change_due)
 		rc = apply_change(e);
-	while (rc == 0 && !e->ended && !e->change_due) {
+	while (rc == 0 && !e->ended && !e->change_due && !ht_pt_stopped(e)) {
 		rc = run(e, HT_BATCH);
 		e->walk.out.n = 0; /* gaps: they are noted in the decoder */
 	}
@@ -417,4 +426,5 @@ const struct ht_engine ht_engine_native = {
 	.close = native_close,
 	.next = native_next,
 	.count = native_count,
+	.stretch = &ht_pt_stretch,
 };

@@ -23,6 +23,22 @@ enum ht_pt_place {
 	HT_PLACE_ON        /* the walker stands where execution is */
 };
 
+/* What is decoded behind a PSB depends on this, and on the return stack. */
+struct ht_pt_stance {
+	uint64_t offset;
+	enum ht_pt_place place;
+	uint64_t ip, resume_ip, code_ns;
+	unsigned mode, next_mode, block;
+	int packets_lost, in_psb, after_ovf, gap_open;
+	struct ht_gap gap;
+	uint64_t gap_before;
+	uint8_t branch_flags;
+	struct ht_pt_time time;
+	int32_t pid, tid;
+	size_t next_switch;
+	struct ht_view_mark view;
+};
+
 struct ht_pt_engine {
 	struct ht_decoder *d;
 	struct ht_pt_input in;
@@ -69,7 +85,17 @@ struct ht_pt_engine {
 	uint64_t           gap_before;  /* bytes of input in front of it */
 
 	uint32_t           errata;      /* HT_PT_* of errata.h */
+
+	uint64_t stop;             /* offset to stop at */
+	struct ht_pt_stance begun; /* see native_stretch.c */
 };
+
+/* The stream goes on, but not now. */
+static inline int
+ht_pt_stopped(const struct ht_pt_engine *e)
+{
+	return !e->again && ht_pt_input_offset(&e->in) >= e->stop;
+}
 
 /* native_flow.c: what packets mean. */
 
@@ -96,6 +122,12 @@ int  ht_pt_close_gap(struct ht_pt_engine *e);
  * next time stamp.  1: the packet at hand is taken again then; 0: there is none.
  */
 int ht_pt_find_later_code(struct ht_pt_engine *e);
+
+/* The stream is not known from here on: the place is looked for at the next PSB. */
+void ht_pt_start(struct ht_pt_engine *e);
+
+/* native_stretch.c */
+extern const struct ht_engine_stretch ht_pt_stretch;
 
 /* native_errata.c: each asks no more than its comment says; the erratum's bit is the caller's. */
 

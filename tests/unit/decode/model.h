@@ -41,6 +41,7 @@ struct model_options {
 	unsigned ovf;        /* one in N instructions */
 	unsigned compress;   /* returns */
 	unsigned mispredict; /* returns that are not compressed, one in N; their calls are taken off all the same */
+	unsigned beyond;     /* compressed to calls in front of the last PSB, too, as no processor does */
 	unsigned keep;       /* calls in front of a disable may still be returned to by compression */
 	unsigned tnt_max;    /* outcomes a packet: 1 to 47 */
 	unsigned defer;      /* targets behind later outcomes */

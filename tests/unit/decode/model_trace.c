@@ -245,7 +245,8 @@ model_psb(struct model *m)
 	}
 	model_put(m, ht_pt_psbend(p));
 	m->last_psb = m->trace.n;
-	forget_calls(m);
+	if (!m->o.beyond)
+		forget_calls(m);
 }
 
 void
