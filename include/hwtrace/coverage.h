@@ -39,6 +39,8 @@ int ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct
 int ht_coverage_lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip);
 /* To be called at the end of a stream, while its view still lives. */
 int ht_coverage_end_stream(struct ht_coverage *c);
+/* All counts to 0, in the middle of a stream. */
+void ht_coverage_forget(struct ht_coverage *c);
 /* Add all of `from` to `into`. */
 int ht_coverage_merge(struct ht_coverage *into, const struct ht_coverage *from);
 

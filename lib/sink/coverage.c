@@ -297,6 +297,22 @@ ht_coverage_end_stream(struct ht_coverage *c)
 	return flush(c);
 }
 
+void
+ht_coverage_forget(struct ht_coverage *c)
+{
+	for (size_t i = 0; i < c->modules.n; i++) {
+		struct cov_module *m = &c->modules.at[i];
+
+		cov_table_clear(&m->blocks);
+		cov_table_clear(&m->branches);
+		cov_table_clear(&m->gaps);
+		m->executed = 0;
+	}
+	cov_table_clear(&c->hot);
+	c->wheres.n = 0;
+	c->gaps = c->unresolved = 0;
+}
+
 int
 ht_coverage_lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip)
 {

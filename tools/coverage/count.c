@@ -1,46 +1,118 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
+#include <string.h>
 
-#include <hwtrace/decoder.h>
+#include <hwtrace/parallel.h>
 
 #include "cover.h"
 #include "progress.h"
 
-/* One stream into the counts.  A stream that no engine decodes is told, the others go on. */
-static int
-count_stream(struct cover *c, struct input *in, uint32_t i, struct progress *bar, uint64_t before)
-{
-	struct ht_decoder_config config = { .size = sizeof(config), .engine = in->engine,
-		.want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES };
-	struct ht_event batch[HT_BATCH];
-	struct ht_decoder *d;
-	struct ht_diag diag = { 0 };
-	int n, rc = 0;
+/* What is known of a stretch of one stream. */
+struct part {
+	struct ht_coverage *counts;
+	struct loss loss;
+};
 
-	if (ht_decoder_new(in->session, i, &config, &d, &diag) < 0)
-		return tool_fail(&diag);
-	while (rc == 0 && (n = ht_decoder_next(d, batch, HT_BATCH)) > 0) {
-		rc = ht_coverage_events(c->counts, ht_decoder_view(d), batch, n);
-		for (int k = 0; k < n; k++)
-			if (batch[k].kind == HT_EV_GAP)
-				loss_add(&c->loss, ht_decoder_gap(d, batch[k].n));
-		progress_at(bar, before + ht_decoder_stats(d)->bytes_decoded);
+struct counting {
+	struct cover *cover;
+	struct progress bar;
+	int status;
+};
+
+static void
+part_close(void *arg)
+{
+	struct part *p = arg;
+
+	if (p)
+		ht_coverage_free(p->counts);
+	free(p);
+}
+
+static void *
+part_open(void)
+{
+	struct part *p = calloc(1, sizeof(*p));
+
+	if (p && ht_coverage_new(&p->counts) < 0) {
+		free(p);
+		p = NULL;
 	}
-	if (rc == 0 && n < 0)
-		rc = tool_fail(ht_decoder_diag(d));
-	else if (ht_coverage_end_stream(c->counts) < 0 || rc < 0)
-		rc = tool_error("out of memory while counting");
-	ht_decoder_free(d);
-	return rc ? EXIT_ERROR : EXIT_OK;
+	return p;
+}
+
+static int
+part_events(void *arg, struct ht_decoder *d, const struct ht_event *ev, int n)
+{
+	struct part *p = arg;
+
+	for (int k = 0; k < n; k++)
+		if (ev[k].kind == HT_EV_GAP)
+			loss_add(&p->loss, ht_decoder_gap(d, ev[k].n));
+	return ht_coverage_events(p->counts, ht_decoder_view(d), ev, n);
+}
+
+static void
+part_forget(void *arg)
+{
+	struct part *p = arg;
+
+	ht_coverage_forget(p->counts);
+	memset(&p->loss, 0, sizeof(p->loss));
+}
+
+static int
+part_end(void *arg)
+{
+	return ht_coverage_end_stream(((struct part *)arg)->counts);
+}
+
+static int
+part_merge(void *into, const void *from)
+{
+	struct part *to = into;
+	const struct part *p = from;
+
+	loss_merge(&to->loss, &p->loss);
+	return ht_coverage_merge(to->counts, p->counts);
+}
+
+/* A stream that no engine decodes is told, the others go on. */
+static int
+stream_done(void *arg, uint32_t stream, const void *part, const struct ht_diag *diag)
+{
+	struct counting *job = arg;
+	const struct part *p = part;
+
+	(void)stream;
+	if (diag->error)
+		job->status = tool_fail(diag);
+	if (!p)
+		return 0;
+	loss_merge(&job->cover->loss, &p->loss);
+	return ht_coverage_merge(job->cover->counts, p->counts);
+}
+
+static void
+show_progress(void *arg, uint64_t bytes)
+{
+	progress_at(&((struct counting *)arg)->bar, bytes);
 }
 
 int
 cover_count(struct cover *c, struct input *in)
 {
+	static const struct ht_parallel_sink sink = { part_open,   part_events,  part_forget,
+		                                      part_end,    part_merge,   part_close,
+		                                      stream_done, show_progress };
+	struct ht_parallel_config config = { .size = sizeof(config),
+		                             .engine = in->engine,
+		                             .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES,
+		                             .jobs = c->jobs };
+	struct counting job = { .cover = c, .status = EXIT_OK };
 	uint32_t n = ht_container_stream_count(in->container);
-	uint64_t total = 0, done = 0;
-	struct progress bar;
-	int status = EXIT_OK;
+	uint64_t total = 0;
+	int rc;
 
 	c->software |= in->info->software;
 	if (!n)
@@ -48,17 +120,14 @@ cover_count(struct cover *c, struct input *in)
 		                  in->path);
 	for (uint32_t i = 0; i < n; i++)
 		total += ht_container_stream(in->container, i)->bytes;
-	progress_start(&bar, "decoding", total);
-	for (uint32_t i = 0; i < n; i++) {
-		if (count_stream(c, in, i, &bar, done) != EXIT_OK)
-			status = EXIT_ERROR;
-		done += ht_container_stream(in->container, i)->bytes;
-	}
-	progress_end(&bar);
+	/* Before anything is counted, so that modules have their order from the capture. */
+	rc = ht_coverage_add_session(c->counts, in->session);
+	progress_start(&job.bar, "decoding", total);
+	if (rc == 0)
+		rc = ht_parallel_decode(in->session, &config, &sink, &job);
+	progress_end(&job.bar);
 	loss_add_session(&c->loss, in->session);
-	if (ht_coverage_add_session(c->counts, in->session) < 0)
-		return tool_error("out of memory while counting");
-	return status;
+	return rc < 0 ? tool_error("%s: %s while counting", in->path, ht_strerror(rc)) : job.status;
 }
 
 int

@@ -18,6 +18,7 @@ struct cover {
 	struct loss         loss;
 	int                 software; /* one of the captures is by the software trace unit */
 	int                 decoded;  /* captures that were decoded here */
+	unsigned            jobs;     /* threads that decode; 0 = one for each processor */
 	char              **sources;  /* files that it was made from; of reports, what those were made from */
 	size_t              n_sources;
 };

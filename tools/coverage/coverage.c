@@ -16,8 +16,11 @@ struct cover_opts {
 	struct opt_list modules, include, exclude, source_map;
 	int all_modules, all_functions, no_markers;
 	const char *append, *trace, *backend;
+	uint64_t jobs;
 	int no_inherit, fail_on_loss;
 };
+
+#define JOBS_MAX 1024u
 
 #define AT(field) offsetof(struct cover_opts, field)
 #define FORMAT_ROW(name, option, help) { 0, option, "FILE", OPT_STRING, AT(report.formats[COVER_##name]), help },
@@ -35,6 +38,7 @@ static const struct opt opts[] = {
 	{ 0, "source-map", "OLD=NEW", OPT_LIST, AT(source_map), "sources under OLD are found under NEW" },
 	{ 0, "no-markers", NULL, OPT_FLAG, AT(no_markers), "count what LCOV_EXCL and GCOV_EXCL marks take out, too" },
 	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss), "exit with status 65 when trace was lost" },
+	{ 'j', "jobs", "N", OPT_UINT, AT(jobs), "decode with N threads (default: one for each processor)" },
 	{ 0, "trace", "FILE", OPT_STRING, AT(trace), "with a command: keep its trace in FILE" },
 	{ 'b', "backend", "NAME", OPT_STRING, AT(backend), "with a command: what records (the best that works)" },
 	{ 0, "no-inherit", NULL, OPT_FLAG, AT(no_inherit), "with a command: not what it starts" },
@@ -160,7 +164,7 @@ report(const struct cover_opts *o, struct cover *c)
 static int
 cover(const struct cover_opts *o, char **paths, int n)
 {
-	struct cover c = { 0 };
+	struct cover c = { .jobs = (unsigned)o->jobs };
 	int status = cover_open_inputs(&c, &o->input, paths, n), loss;
 
 	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
@@ -222,7 +226,9 @@ run(int argc, char **argv)
 	first = opts_parse_mixed(&command_coverage, dashes, argv, &o);
 	if (first < 0)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
-	if (cover_shared_place(&o.report)) {
+	if (o.jobs > JOBS_MAX) {
+		status = usage_error("--jobs: that many threads no machine has");
+	} else if (cover_shared_place(&o.report)) {
 		status = usage_error("two reports cannot go to the same place");
 	} else if (cover_check_thresholds(&o.report, "coverage") != EXIT_OK ||
 	           cover_check_source_map(&o.source_map, "coverage") != EXIT_OK) {

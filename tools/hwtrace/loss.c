@@ -25,6 +25,16 @@ loss_add_session(struct loss *l, const struct ht_session *s)
 			loss_add(l, gap);
 }
 
+void
+loss_merge(struct loss *l, const struct loss *from)
+{
+	for (unsigned k = 0; k < HT_GAP_KIND_COUNT; k++) {
+		l->places[k] += from->places[k];
+		l->bytes[k] += from->bytes[k];
+		l->records[k] += from->records[k];
+	}
+}
+
 uint64_t
 loss_places(const struct loss *l)
 {

@@ -17,6 +17,8 @@ struct loss {
 	uint64_t records[HT_GAP_KIND_COUNT];
 };
 
+/* Add what `from` has. */
+void loss_merge(struct loss *l, const struct loss *from);
 void loss_add(struct loss *l, const struct ht_gap *gap);
 /*
  * What the sideband tells, once all streams of the capture were decoded: the
