@@ -29,7 +29,7 @@ ht_shm_complete(struct ht_shm_slot *slot, uint8_t *ring, uint64_t ring_size)
 			end = hole;
 		}
 		p = ht_pt_ip(buf, HT_PT_FUP, ip, HT_PT_NO_BASE);
-		p = ht_pt_ip_none(p, HT_PT_PGD);
+		p = ht_pt_ip_none(p, HT_PT_TIP_PGD);
 		ring_put(ring, ring_size, end, buf, (unsigned)(p - buf));
 		end += (uint64_t)(p - buf);
 		slot->live.tnt = 0;

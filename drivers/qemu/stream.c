@@ -126,7 +126,7 @@ ht_stream_settle(struct ht_unit *u, int on, uint64_t ip)
 }
 
 void
-ht_stream_put_ip(struct ht_unit *u, enum ht_pt_ip_op op, uint64_t ip)
+ht_stream_put_ip(struct ht_unit *u, enum ht_pt_kind op, uint64_t ip)
 {
 	u->hole = ht_pt_ip(u->hole, op, ip, u->last_ip);
 	u->last_ip = ip;

@@ -81,7 +81,7 @@ void ht_stream_settle(struct ht_unit *u, int on, uint64_t ip);
 void ht_stream_reach_limit(struct ht_unit *u, uint64_t ip);
 
 void ht_stream_put_cyc(struct ht_unit *u);
-void ht_stream_put_ip(struct ht_unit *u, enum ht_pt_ip_op op, uint64_t ip);
+void ht_stream_put_ip(struct ht_unit *u, enum ht_pt_kind op, uint64_t ip);
 void ht_stream_put_tsc(struct ht_unit *u);
 /* A PSB+, if one is due, with packet generation off. */
 void ht_stream_put_due_psb(struct ht_unit *u);

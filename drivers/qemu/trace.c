@@ -164,7 +164,7 @@ advance(struct ht_unit *u, const struct ht_block *prev, uint64_t ip)
 static void
 put_off(struct ht_unit *u)
 {
-	u->hole = ht_pt_ip_none(u->hole, HT_PT_PGD);
+	u->hole = ht_pt_ip_none(u->hole, HT_PT_TIP_PGD);
 }
 
 /*
@@ -202,7 +202,7 @@ turn_on(struct ht_unit *u, const struct ht_block *b)
 	ht_stream_put_due_psb(u);
 	if (u->generation != ht_sideband_generation())
 		ht_stream_put_tsc(u);
-	ht_stream_put_ip(u, HT_PT_PGE, b->start);
+	ht_stream_put_ip(u, HT_PT_TIP_PGE, b->start);
 	ht_stream_put_tsc(u);
 	u->depth = 0;
 	u->tnt = 1;

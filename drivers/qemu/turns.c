@@ -5,8 +5,8 @@ static void
 put_off_and_on(struct ht_unit *u, uint64_t ip)
 {
 	ht_stream_put_ip(u, HT_PT_FUP, ip);
-	u->hole = ht_pt_ip_none(u->hole, HT_PT_PGD);
-	ht_stream_put_ip(u, HT_PT_PGE, ip);
+	u->hole = ht_pt_ip_none(u->hole, HT_PT_TIP_PGD);
+	ht_stream_put_ip(u, HT_PT_TIP_PGE, ip);
 }
 
 void
@@ -24,8 +24,8 @@ ht_turns_put(struct ht_unit *u)
 		if (from != to) {
 			put_off_and_on(u, to);
 		} else { /* off with this very jump, as a filter by address has it */
-			ht_stream_put_ip(u, HT_PT_PGD, to);
-			ht_stream_put_ip(u, HT_PT_PGE, to);
+			ht_stream_put_ip(u, HT_PT_TIP_PGD, to);
+			ht_stream_put_ip(u, HT_PT_TIP_PGE, to);
 		}
 	}
 	u->n_turns = 0;

@@ -79,7 +79,7 @@ put_tnt(struct ht_step *s, uint8_t *p)
 }
 
 static uint8_t *
-put_ip(struct ht_step *s, uint8_t *p, enum ht_pt_ip_op op, uint64_t ip)
+put_ip(struct ht_step *s, uint8_t *p, enum ht_pt_kind op, uint64_t ip)
 {
 	p = ht_pt_ip(p, op, ip, s->last_ip);
 	s->last_ip = ip;
@@ -150,7 +150,7 @@ stop(struct ht_step *s, const uint64_t *ip)
 		return;
 	p = put_tnt(s, p);
 	p = put_cyc(s, p);
-	done(s, ip ? put_ip(s, p, HT_PT_PGD, *ip) : ht_pt_ip_none(p, HT_PT_PGD));
+	done(s, ip ? put_ip(s, p, HT_PT_TIP_PGD, *ip) : ht_pt_ip_none(p, HT_PT_TIP_PGD));
 }
 
 /* -- tracing on and off --------------------------------------------------- */
@@ -178,7 +178,7 @@ ht_step_enable(struct ht_step *s, uint64_t ip, uint64_t tsc)
 	if (s->told_mode != s->mode)
 		p = put_mode(s, p);
 	p = put_cyc(s, p);
-	done(s, put_ip(s, p, HT_PT_PGE, ip));
+	done(s, put_ip(s, p, HT_PT_TIP_PGE, ip));
 	s->on = 1;
 }
 

@@ -58,7 +58,7 @@ expect(uint64_t from, const uint8_t *want, size_t n)
 static uint8_t *
 ending(uint8_t *p, uint64_t ip)
 {
-	return ht_pt_ip_none(ht_pt_ip(p, HT_PT_FUP, ip, HT_PT_NO_BASE), HT_PT_PGD);
+	return ht_pt_ip_none(ht_pt_ip(p, HT_PT_FUP, ip, HT_PT_NO_BASE), HT_PT_TIP_PGD);
 }
 
 static void

@@ -57,7 +57,7 @@ model_put(struct model *m, const uint8_t *end)
 
 /* An address in a form that is drawn from those that can tell it. */
 static uint8_t *
-any_ip(struct model *m, uint8_t *p, enum ht_pt_ip_op op, uint64_t ip)
+any_ip(struct model *m, uint8_t *p, enum ht_pt_kind op, uint64_t ip)
 {
 	static const uint8_t bytes[] = {0, 2, 4, 6, 6, 0, 8};
 	unsigned can[5], n = 0;
@@ -80,7 +80,7 @@ any_ip(struct model *m, uint8_t *p, enum ht_pt_ip_op op, uint64_t ip)
 }
 
 static void
-put_ip(struct model *m, enum ht_pt_ip_op op, uint64_t ip)
+put_ip(struct model *m, enum ht_pt_kind op, uint64_t ip)
 {
 	uint8_t *p = model_room(m);
 
@@ -202,9 +202,9 @@ model_disable(struct model *m, const uint64_t *ip)
 	if (m->mute)
 		return;
 	if (ip)
-		put_ip(m, HT_PT_PGD, *ip);
+		put_ip(m, HT_PT_TIP_PGD, *ip);
 	else
-		model_put(m, ht_pt_ip_none(model_room(m), HT_PT_PGD));
+		model_put(m, ht_pt_ip_none(model_room(m), HT_PT_TIP_PGD));
 	m->on = 0;
 	m->implied = m->certain = m->truth.n;
 	if (!m->o.keep)
@@ -259,7 +259,7 @@ model_enable(struct model *m, uint64_t ip)
 	else if (m->o.patch || m->o.tsc)
 		model_tsc(m);
 	model_mode(m, m->mode);
-	put_ip(m, HT_PT_PGE, ip);
+	put_ip(m, HT_PT_TIP_PGE, ip);
 	m->on = 1;
 }
 

@@ -147,7 +147,7 @@ done(struct model *m, const uint8_t *p)
 }
 
 static void
-write_ip(struct model *m, enum ht_pt_ip_op op, uint64_t ip)
+write_ip(struct model *m, enum ht_pt_kind op, uint64_t ip)
 {
 	if (m->o->cyc && one_in(m, 3))
 		done(m, ht_pt_cyc(room(m), 1 + rnd(m) % 3000));
@@ -292,8 +292,8 @@ leave_block(struct model *m, const struct block *b)
 	case SYSCALL:
 		flush(m);
 		m->rp->branches++;
-		done(m, ht_pt_ip_none(room(m), HT_PT_PGD));
-		write_ip(m, HT_PT_PGE, next);
+		done(m, ht_pt_ip_none(room(m), HT_PT_TIP_PGD));
+		write_ip(m, HT_PT_TIP_PGE, next);
 		return next;
 	case IRET:
 		to = m->back ? m->back : m->blocks[0].start;
@@ -338,7 +338,7 @@ run(struct model *m)
 	}
 	flush(m);
 	write_ip(m, HT_PT_FUP, ip);
-	done(m, ht_pt_ip_none(room(m), HT_PT_PGD));
+	done(m, ht_pt_ip_none(room(m), HT_PT_TIP_PGD));
 }
 
 void

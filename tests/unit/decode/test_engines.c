@@ -42,7 +42,7 @@ blocks_and_branches(void **state)
 	hand_tnt(x, "TT");   /* and once more */
 	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x11); /* ret to the jmp *%rax */
 	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	hand_flow_is(x, "0-1 2; cond- 1>3; 3-5 3; call 5>10; 10-10 1; ret 10>a; a-a 1; jmp a>0; "
 	           "0-1 2; cond 1>5; 5-5 1; call 5>10; 10-10 1; ret 10>a; a-a 1; jmp a>0; "
@@ -65,10 +65,10 @@ signal_moves_control(void **state)
 	hand_psb(x, HAND_BASE, 0);
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 1);
 	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE + 0x15);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE + 0x15);
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	hand_flow_is(x, "0-0 1; async 1>13; 13-13 1; syscall 13>fff; off 13; on 15; 15-15 1; jmp 15>13; off 13; ");
 }
@@ -124,10 +124,10 @@ change_holds_from_the_enable_on(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
 	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
 	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
@@ -143,10 +143,10 @@ change_holds_when_the_time_comes_first(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
 	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 1001);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
 	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
@@ -161,12 +161,12 @@ time_behind_the_next_disable_waits(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
 	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 1001);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
 	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
@@ -183,11 +183,11 @@ later_change_waits(void **state)
 	fake_code(&x->fake, 1002, 1, HAND_BASE, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 0; i < 2; i++) {
-		hand_ip(x, HT_PT_PGD, 0);
-		hand_ip(x, HT_PT_PGE, HAND_BASE);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, 1001 + i);
 	}
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
 	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
@@ -232,10 +232,10 @@ exec_moves_to_new_code(void **state)
 	fake_comm(&x->fake, 900, 1, 1, "new", 1);
 	fake_code(&x->fake, 901, 1, other, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, other);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, other);
 	x->p = ht_pt_tsc(x->p, 1001);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	hand_flow_is(x, "0-2 3; syscall 2>fff; off 2; on 1000; 1000-1002 2; syscall 1002>fff; off 1002; ");
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
@@ -258,10 +258,10 @@ code_mapped_by_another_thread(void **state)
 	fake_code(&x->fake, 950, 1, other, one_long_nop, 4);
 	hand_psb(x, HAND_BASE, 500);
 	hand_ip(x, HT_PT_TIP, other);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, other);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, other);
 	x->p = ht_pt_tsc(x->p, 900);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 	/* The time was not passed by more than was needed. */
@@ -284,11 +284,11 @@ cpu_changes_hands(void **state)
 	fake_switch(&x->fake, 2000, 3, 1, 11);
 	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 1; i < 3; i++) {
-		hand_ip(x, HT_PT_PGD, 0);
-		hand_ip(x, HT_PT_PGE, HAND_BASE);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, i * 1000 + 1);
 	}
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	fake_trace(&x->fake, -1, -1, x->trace, hand_size(x));
 	x->fake.stream.cpu = 3;
 	hand_decode(x, 64);
@@ -321,11 +321,11 @@ time_when_it_changes(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
 	hand_psb(x, HAND_BASE, 500);
 	for (unsigned i = 0; i < 3; i++) {
-		hand_ip(x, HT_PT_PGD, 0);
-		hand_ip(x, HT_PT_PGE, HAND_BASE);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 		x->p = ht_pt_tsc(x->p, i == 1 ? 600 : 600 + i);
 	}
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	for (int i = 0; i < x->n; i++)
 		if (x->ev[i].kind == HT_EV_TIME) {
@@ -368,7 +368,7 @@ missing_code_is_a_gap(void **state)
 	hand_tnt(x, "TNTN");
 	second = hand_size(x);
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	hand_flow_is(x, "11-11 1; jmp* 11>1234; gap 3; 13-13 1; syscall 13>fff; off 13; ");
 	g = only_gap(x, HT_GAP_NO_CODE);
@@ -389,7 +389,7 @@ trace_that_does_not_fit(void **state)
 	hand_psb(x, HAND_BASE, 0);
 	hand_ip(x, HT_PT_TIP, HAND_BASE); /* the code wants an outcome */
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	only_gap(x, HT_GAP_MISMATCH);
 	hand_flow_is(x, "0-1 2; gap 5; 13-13 1; syscall 13>fff; off 13; ");
@@ -405,7 +405,7 @@ circle_of_jumps(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, circle, sizeof(circle));
 	hand_psb(x, HAND_BASE, 0);
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 2);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	alarm(300); /* no engine may walk it for ever */
 	hand_run(x);
 	alarm(0);
@@ -459,10 +459,10 @@ disabled_twice(void **state)
 
 	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_psb(x, 0, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	hand_tnt(x, "N");
 	hand_run(x);
 	only_gap(x, HT_GAP_MISMATCH);
@@ -480,7 +480,7 @@ bad_packet(void **state)
 	*x->p++ = 0x02; /* there is no packet 02 ff */
 	*x->p++ = 0xff;
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	only_gap(x, HT_GAP_BAD_PACKET);
 }
@@ -495,7 +495,7 @@ overflow_goes_on(void **state)
 	hand_tnt(x, "N");
 	x->p = ht_pt_ovf(x->p);
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	only_gap(x, HT_GAP_OVERFLOW);
 	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_DISABLE);
@@ -511,7 +511,7 @@ bytes_before_the_first_psb(void **state)
 	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
 	hand_tnt(x, "TNT");
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
 	g = only_gap(x, HT_GAP_SYNC);
 	assert_int_equal(g->offset, 0);
@@ -562,7 +562,7 @@ chunks_and_loss(void **state)
 	hand_tnt(x, "NTTT");
 	half = hand_size(x);
 	hand_psb(x, HAND_BASE + 0x13, 0);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	end = hand_size(x);
 	/* In three chunks, cut in the middle of packets: the same as in one. */
 	fake_trace(&x->fake, 1, 1, x->trace, 5);
@@ -615,8 +615,8 @@ every_prefix(void **state)
 	hand_tnt(x, "NTTTN");
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 3);
 	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
 	x->p = ht_pt_tnt_long(x->p, 0x1f0f0f0f0full);
 	hand_psb(x, HAND_BASE, 1002);
@@ -647,8 +647,8 @@ every_byte_damaged(void **state)
 	hand_tnt(x, "NTTTN");
 	hand_ip(x, HT_PT_FUP, HAND_BASE + 3);
 	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, HAND_BASE);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
 	hand_tnt(x, "TTN");
 	hand_psb(x, HAND_BASE, 1002);

@@ -75,7 +75,7 @@ BDM64(void **state)
 	mode_tsx(x, ABORTED);
 	hand_ip(x, HT_PT_FUP, AT(0x10));
 	hand_ip(x, HT_PT_TIP, AT(5));
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	on(x, BROADWELL_MODEL, "2-2 1; 3-3 1; jmp* 3>10; async 10>5; "
 	                       "5-5 1; call 5>10; 10-10 1; far 10>fff; off 10; ");
 	on(x, NO_ERRATA_MODEL, "2-2 1; 3-3 1; jmp* 3>0; 0-0 1; gap 5; "
@@ -106,7 +106,7 @@ BDM70(void **state)
 	struct hand *x = *state;
 
 	hand_psb(x, AT(0x14), 0);
-	hand_ip(x, HT_PT_PGE, AT(2));
+	hand_ip(x, HT_PT_TIP_PGE, AT(2));
 	hand_ip(x, HT_PT_TIP, AT(0x10));
 	on(x, BROADWELL_MODEL, "on 2; 2-3 2; jmp* 3>10; ");
 	on(x, NO_ERRATA_MODEL, "gap 5; on 2; 2-3 2; jmp* 3>10; ");
@@ -114,8 +114,8 @@ BDM70(void **state)
 	x->p = x->trace;
 	hand_psb(x, AT(2), 0);
 	hand_ip(x, HT_PT_TIP, AT(0x10));
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, AT(2));
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, AT(2));
 	on(x, BROADWELL_MODEL, "2-3 2; jmp* 3>10; 10-10 1; far 10>fff; off 10; on 2; ");
 }
 
@@ -170,14 +170,14 @@ SKD022(void **state)
 
 	hand_psb(x, AT(5), 0);
 	hand_ip(x, HT_PT_FUP, AT(0x10));
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	on(x, SKYLAKE_MODEL, "5-5 1; call 5>10; 10-10 1; far 10>fff; off 10; ");
 	on(x, NO_ERRATA_MODEL, "5-5 1; call 5>10; off 10; ");
 	/* At another instruction it is what it says. */
 	x->p = x->trace;
 	hand_psb(x, AT(2), 0);
 	hand_ip(x, HT_PT_FUP, AT(3));
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	on(x, SKYLAKE_MODEL, "2-2 1; off 3; ");
 }
 
@@ -191,8 +191,8 @@ SKL014(void **state)
 	x->fake.container.info.filters = &filter;
 	x->fake.container.info.n_filters = 1;
 	hand_psb(x, AT(5), 0);
-	hand_ip(x, HT_PT_PGD, 0);
-	hand_ip(x, HT_PT_PGE, AT(0xa));
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGE, AT(0xa));
 	hand_tnt(x, "N");
 	hand_ip(x, HT_PT_TIP, AT(2));
 	on(x, SKYLAKE_MODEL, "5-5 1; call 5>10; off 5; on a; a-a 1; jmp a>0; 0-0 1; cond- 0>2; 2-3 2; jmp* 3>2; ");
@@ -260,9 +260,9 @@ APL11(void **state)
 
 	hand_psb(x, AT(0), 500);
 	x->p = ht_pt_ovf(x->p);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 700);
-	hand_ip(x, HT_PT_PGE, AT(2));
+	hand_ip(x, HT_PT_TIP_PGE, AT(2));
 	hand_ip(x, HT_PT_TIP, AT(0x10));
 	/* The loss ends where tracing goes off, and not as it goes on again. */
 	on(x, GOLDMONT_MODEL, "gap 0; on 2; 2-3 2; jmp* 3>10; ");
@@ -279,7 +279,7 @@ APL12(void **state)
 	hand_psb(x, AT(0), 0);
 	x->p = ht_pt_ovf(x->p);
 	hand_ip(x, HT_PT_FUP, AT(0x14));
-	hand_ip(x, HT_PT_PGE, AT(2));
+	hand_ip(x, HT_PT_TIP_PGE, AT(2));
 	hand_ip(x, HT_PT_TIP, AT(0x10));
 	on(x, GOLDMONT_MODEL, "gap 0; on 2; 2-3 2; jmp* 3>10; ");
 	on(x, NO_ERRATA_MODEL, "gap 0; gap 5; on 2; 2-3 2; jmp* 3>10; ");

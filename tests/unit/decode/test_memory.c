@@ -57,7 +57,7 @@ begin(struct job *j, uint64_t bytes)
 	rp_make(j->rp, 7, &o);
 	j->trace = malloc(j->rp->trace_size + HT_PT_PACKET_MAX);
 	memcpy(j->trace, j->rp->trace, j->rp->trace_size);
-	p = ht_pt_ip(j->trace + j->rp->trace_size, HT_PT_PGE, j->rp->ran[0], HT_PT_NO_BASE);
+	p = ht_pt_ip(j->trace + j->rp->trace_size, HT_PT_TIP_PGE, j->rp->ran[0], HT_PT_NO_BASE);
 	j->size = (size_t)(p - j->trace);
 	fake_init(j->fake);
 	fake_code(j->fake, 0, 1, RP_BASE, j->rp->code, (uint32_t)j->rp->code_size);

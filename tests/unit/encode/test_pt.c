@@ -127,7 +127,7 @@ expand(const struct pt_packet_ip *ip, uint64_t last)
 static void
 test_addresses(void **state)
 {
-	static const enum ht_pt_ip_op ops[] = { HT_PT_TIP, HT_PT_PGE, HT_PT_PGD, HT_PT_FUP };
+	static const enum ht_pt_kind ops[] = { HT_PT_TIP, HT_PT_TIP_PGE, HT_PT_TIP_PGD, HT_PT_FUP };
 	static const enum pt_packet_type types[] = { ppt_tip, ppt_tip_pge, ppt_tip_pgd, ppt_fup };
 	uint64_t last = 0;
 

@@ -28,7 +28,7 @@ static void
 two(struct hand *x)
 {
 	hand_ip(x, HT_PT_TIP, CALL);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 }
 
 struct kind {
@@ -47,7 +47,7 @@ overflow(struct hand *x)
 	mark = hand_size(x);
 	x->p = ht_pt_ovf(x->p);
 	x->p = ht_pt_tsc(x->p, 200);
-	hand_ip(x, HT_PT_PGE, JUMP);
+	hand_ip(x, HT_PT_TIP_PGE, JUMP);
 	two(x);
 }
 
@@ -72,7 +72,7 @@ bad_packet(struct hand *x)
 static void
 no_code(struct hand *x)
 {
-	hand_ip(x, HT_PT_PGE, HAND_BASE + 0x9000);
+	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE + 0x9000);
 	mark = hand_size(x);
 	hand_tnt(x, "T");
 	hand_psb(x, JUMP, 200);
@@ -82,7 +82,7 @@ no_code(struct hand *x)
 static void
 changed(struct hand *x)
 {
-	hand_ip(x, HT_PT_PGE, FAR + 0x80);
+	hand_ip(x, HT_PT_TIP_PGE, FAR + 0x80);
 	mark = hand_size(x);
 	hand_tnt(x, "T");
 	hand_psb(x, JUMP, 200);
@@ -102,7 +102,7 @@ static void
 cut(struct hand *x)
 {
 	mark = hand_size(x);
-	hand_ip(x, HT_PT_PGE, JUMP);
+	hand_ip(x, HT_PT_TIP_PGE, JUMP);
 	x->p -= 2;
 }
 
@@ -152,7 +152,7 @@ each_kind(void **state)
 		x->p = x->trace;
 		code(x);
 		hand_psb(x, CALL, 100);
-		hand_ip(x, HT_PT_PGD, 0);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
 		k->make(x);
 		fake_trace(&x->fake, 1, 1, x->trace, k->chunk_lost ? mark : hand_size(x));
 		if (k->chunk_lost) {
@@ -280,7 +280,7 @@ one_cut(void **state)
 	code(x);
 	x->fake.container.info.truncated = 1;
 	hand_psb(x, CALL, 100);
-	hand_ip(x, HT_PT_PGD, 0);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
 	cut(x);
 	hand_run(x);
 	l = list(x, 10);
