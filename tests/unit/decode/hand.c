@@ -47,9 +47,9 @@ hand_psb(struct hand *x, uint64_t ip, uint64_t tsc)
 }
 
 void
-hand_ip(struct hand *x, enum ht_pt_kind op, uint64_t ip)
+hand_ip(struct hand *x, enum ht_pt_kind kind, uint64_t ip)
 {
-	x->p = ip ? ht_pt_ip(x->p, op, ip, HT_PT_NO_BASE) : ht_pt_ip_none(x->p, op);
+	x->p = ip ? ht_pt_ip(x->p, kind, ip, HT_PT_NO_BASE) : ht_pt_ip_none(x->p, kind);
 }
 
 /* Outcomes as text, oldest first: "TNT". */

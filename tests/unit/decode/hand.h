@@ -32,7 +32,7 @@ int hand_teardown(void **state);
 
 /* PSB+ that says: 64-bit code, at `ip` (0: tracing is off), time `tsc` (0: none). */
 void hand_psb(struct hand *x, uint64_t ip, uint64_t tsc);
-void hand_ip(struct hand *x, enum ht_pt_kind op, uint64_t ip); /* 0: left out */
+void hand_ip(struct hand *x, enum ht_pt_kind kind, uint64_t ip); /* 0: left out */
 void hand_tnt(struct hand *x, const char *outcomes); /* "TNT", oldest first */
 size_t hand_size(const struct hand *x);
 

@@ -57,7 +57,7 @@ model_put(struct model *m, const uint8_t *end)
 
 /* An address in a form that is drawn from those that can tell it. */
 static uint8_t *
-any_ip(struct model *m, uint8_t *p, enum ht_pt_kind op, uint64_t ip)
+any_ip(struct model *m, uint8_t *p, enum ht_pt_kind kind, uint64_t ip)
 {
 	static const uint8_t bytes[] = {0, 2, 4, 6, 6, 0, 8};
 	unsigned can[5], n = 0;
@@ -75,16 +75,16 @@ any_ip(struct model *m, uint8_t *p, enum ht_pt_kind op, uint64_t ip)
 		can[n++] = 3;
 	can[n++] = 6;
 	n = can[model_rnd(m) % n];
-	*p = (uint8_t)(op | n << 5);
+	*p = (uint8_t)(ht_pt_ip_op(kind) | n << 5);
 	return ht_pt_raw(p + 1, ip, bytes[n]);
 }
 
 static void
-put_ip(struct model *m, enum ht_pt_kind op, uint64_t ip)
+put_ip(struct model *m, enum ht_pt_kind kind, uint64_t ip)
 {
 	uint8_t *p = model_room(m);
 
-	p = model_one_in(m, m->o.any_ip) ? any_ip(m, p, op, ip) : ht_pt_ip(p, op, ip, m->last_ip);
+	p = model_one_in(m, m->o.any_ip) ? any_ip(m, p, kind, ip) : ht_pt_ip(p, kind, ip, m->last_ip);
 	m->last_ip = ip;
 	model_put(m, p);
 }

@@ -147,11 +147,11 @@ done(struct model *m, const uint8_t *p)
 }
 
 static void
-write_ip(struct model *m, enum ht_pt_kind op, uint64_t ip)
+write_ip(struct model *m, enum ht_pt_kind kind, uint64_t ip)
 {
 	if (m->o->cyc && one_in(m, 3))
 		done(m, ht_pt_cyc(room(m), 1 + rnd(m) % 3000));
-	done(m, ht_pt_ip(room(m), op, ip, one_in(m, m->o->full_ip) ? HT_PT_NO_BASE : m->last_ip));
+	done(m, ht_pt_ip(room(m), kind, ip, one_in(m, m->o->full_ip) ? HT_PT_NO_BASE : m->last_ip));
 	m->last_ip = ip;
 }
 
