@@ -178,7 +178,7 @@ ht_block_translate(const struct qemu_plugin_tb *tb)
 	describe(&want, tb);
 	if (want.start >> 47)
 		want.slow |= HT_BLOCK_HIGH;
-	if (!ht_filter_has(want.start)) {
+	if (!ht_filter_has(want.start, want.end)) {
 		want.slow |= HT_BLOCK_OUTSIDE;
 		want.special = 1;
 	}

@@ -40,13 +40,13 @@ ht_filter_init(const char *list)
 }
 
 static int
-in_range(unsigned i, uint64_t at)
+meets_range(unsigned i, uint64_t start, uint64_t end)
 {
-	return at >= ranges[i].start && at < ranges[i].end;
+	return start < ranges[i].end && (end > ranges[i].start || start == ranges[i].start);
 }
 
 int
-ht_filter_has(uint64_t addr)
+ht_filter_has(uint64_t start, uint64_t end)
 {
 	struct ht_map m;
 	const char *base;
@@ -54,12 +54,14 @@ ht_filter_has(uint64_t addr)
 	if (!active)
 		return 1;
 	for (unsigned i = 0; i < n_ranges; i++)
-		if (!ranges[i].path && in_range(i, addr))
+		if (!ranges[i].path && meets_range(i, start, end))
 			return 1;
-	if (!ht_maps_find(addr, &m))
+	if (!ht_maps_find(start, &m))
 		return 0;
 	for (unsigned i = 0; i < n_ranges; i++)
-		if (ranges[i].path && in_range(i, addr - m.start + m.pgoff) && !strcmp(ranges[i].path, m.path))
+		if (ranges[i].path &&
+		    meets_range(i, start - m.start + m.pgoff, end - m.start + m.pgoff) &&
+		    !strcmp(ranges[i].path, m.path))
 			return 1;
 	base = strrchr(m.path, '/');
 	base = base ? base + 1 : m.path;

@@ -7,6 +7,7 @@
 
 /* Read the list: NUL-separated, ended by an empty string. Returns 0 when everything is recorded. */
 int ht_filter_init(const char *list);
-int ht_filter_has(uint64_t addr);
+/* Is the block [start, end) recorded?  One that is partly inside of a range is, as a whole. */
+int ht_filter_has(uint64_t start, uint64_t end);
 
 #endif

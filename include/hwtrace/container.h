@@ -57,6 +57,19 @@ struct ht_filter {
 	uint64_t start, end;
 };
 
+/* One thing that a recorder was told to limit tracing to; code is recorded when one of all fits it. */
+enum ht_limit_kind {
+	HT_LIMIT_MODULE, /* files whose path or base name the glob `name` matches */
+	HT_LIMIT_FILE,   /* bytes from `start` up to `end` of the file `name` */
+	HT_LIMIT_ADDRESS /* addresses, likewise; `name` is NULL */
+};
+
+struct ht_limit {
+	uint8_t kind; /* enum ht_limit_kind */
+	uint64_t start, end;
+	const char *name;
+};
+
 /* Metadata of the whole capture.  Strings live as long as the container; NULL = absent. */
 struct ht_capture_info {
 	const char          *format;   /* "perf.data", "raw", ... */
@@ -68,6 +81,9 @@ struct ht_capture_info {
 	const struct ht_filter *filters; /* any of them; none = not limited, or not known */
 	uint32_t             n_filters;
 	const char          *filter;   /* what the recorder was told to limit tracing to, its options as text */
+	const struct ht_limit
+	    *limits; /* the same to the byte; none although there is `filter`: not known */
+	uint32_t n_limits;
 	int                  software; /* recorded by the software trace unit: branches exact, times emulated */
 	int                  sampled;  /* what ran was sampled (branch stacks): what was not seen is not known */
 	int                  per_cpu;  /* streams are per CPU (else per thread) */

@@ -26,17 +26,17 @@ int ht_coverage_new(struct ht_coverage **out);
 void ht_coverage_free(struct ht_coverage *c);
 
 /*
- * Take note of all modules of `s`, run or not.  The session is borrowed until
- * the last report was made.
+ * Take note of all modules of `s`, run or not, and of what its capture left out.
+ * The session is borrowed until the last report was made.
  */
 int ht_coverage_add_session(struct ht_coverage *c, struct ht_session *s);
 /* Count a batch of one stream; BLOCK, BRANCH and GAP matter.  Returns 0 or -HT_ENOMEM. */
 int ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_event *ev, int n);
 /*
- * Say where a gap tore the stream: `ip` is the last address known before it, 0
- * = none.  Events know this by themselves; needed only for what was cut elsewhere.
+ * Trace of process `pid` is missing, -1 = of any: whatever it had mapped may have
+ * run unseen.  Gap events say so by themselves.  Returns 0 or -HT_ENOMEM.
  */
-int ht_coverage_lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip);
+int ht_coverage_lose(struct ht_coverage *c, struct ht_session *s, int32_t pid);
 /* To be called at the end of a stream, while its view still lives. */
 int ht_coverage_end_stream(struct ht_coverage *c);
 /* All counts to 0, in the middle of a stream. */
@@ -49,6 +49,7 @@ int ht_coverage_module(struct ht_coverage *c, struct ht_module *m);
 int ht_coverage_count_block(struct ht_coverage *c, int module, uint64_t start, uint64_t last, uint64_t count);
 int ht_coverage_count_branch(struct ht_coverage *c, int module, uint64_t addr, uint64_t taken,
                              uint64_t not_taken);
+/* A place where trace was lost; what that makes unknown tells ht_coverage_lose(). */
 int ht_coverage_count_gap(struct ht_coverage *c, int module, uint64_t vaddr);
 
 /*
@@ -65,6 +66,16 @@ int ht_coverage_runs(const struct ht_coverage *c, uint32_t module, struct ht_cov
 /* The handle behind the module of this number; borrowed. */
 struct ht_module *ht_coverage_handle(const struct ht_coverage *c, uint32_t module);
 
+/*
+ * Why code that was not seen may have run all the same.  A recording that lost
+ * trace might have shown it; one that left it out, or only sampled, does not
+ * speak of it.
+ */
+enum ht_cov_doubt {
+	HT_COV_LOST = 1,      /* trace was lost in a process that had it mapped */
+	HT_COV_UNRECORDED = 2 /* outside of what was recorded, or what ran was only sampled */
+};
+
 /* -- instructions --------------------------------------------------------- */
 
 /* The code of one module with its counts, one function after the other. */
@@ -76,7 +87,7 @@ struct ht_cov_insn {
 	uint64_t count;
 	uint64_t taken, not_taken; /* of conditional branches */
 	uint8_t  size, insn;       /* bytes; enum ht_insn_class */
-	uint8_t  lost;             /* trace was lost in its function: a count of 0 is not known */
+	uint8_t doubt;             /* enum ht_cov_doubt: why a count of 0 says nothing */
 };
 
 /* `c` is borrowed. Returns 0 or -HT_ENOMEM; a `module` that cannot be read has no instructions. */
@@ -95,8 +106,8 @@ enum ht_arch ht_cov_code_arch(const struct ht_cov_code *code);
 /* -- report --------------------------------------------------------------- */
 
 /*
- * Hit; not hit; or not known, because trace was lost in this function.  What is
- * not known counts as neither.
+ * Hit; not hit; or not known, for one of the reasons below.  What is not known
+ * counts as neither.
  */
 enum ht_cov_state { HT_COV_NOT_HIT = 0, HT_COV_HIT, HT_COV_UNKNOWN };
 
@@ -124,6 +135,7 @@ struct ht_cov_tallies {
 struct ht_cov_line {
 	uint32_t line;
 	uint8_t  state;  /* enum ht_cov_state */
+	uint8_t doubt;   /* of one that is unknown: enum ht_cov_doubt */
 	uint64_t count;  /* executions: the most that one of its instructions ran, summed up over
 	                  * the copies of its function.  Exact where the compiler kept the line together */
 	uint32_t first_branch, n_branches; /* in report->branches */
@@ -137,7 +149,7 @@ struct ht_cov_branch {
 	uint64_t taken, not_taken;
 	uint8_t  one;          /* it has one outcome only, `taken` */
 	uint8_t  state;        /* HT_COV_HIT: it was executed */
-	uint8_t  lost;         /* trace was lost in its function: an outcome not seen is unknown */
+	uint8_t doubt;         /* enum ht_cov_doubt: why an outcome that was not seen is unknown */
 };
 
 struct ht_cov_file {
@@ -160,7 +172,7 @@ struct ht_cov_function {
 	                       * optimised copy the executions of what is left of its entry */
 	uint32_t    copies, inlined; /* places of code; how many of them inlined */
 	uint8_t     state;
-	uint8_t     lost;     /* trace was lost while in here */
+	uint8_t doubt; /* enum ht_cov_doubt, of all its code */
 	struct ht_cov_tallies tally;
 };
 
@@ -210,7 +222,8 @@ void ht_cov_report_free(struct ht_cov_report *r);
 /*
  * Add up `n` reports: the same whatever their order, and whatever of them was
  * added up before.  What they told of a place is hit when one hit it, else
- * unknown when one did not know.  Instructions are not counted any more, since
+ * unknown when one lost trace there, else not hit when one saw that, else unknown:
+ * a recording that left something out says nothing about it.  Instructions are not counted any more, since
  * reports tell only how many there were; a function's lines are those from its
  * first to its last.  Of `in` nothing is borrowed, and no tally is looked at.
  */

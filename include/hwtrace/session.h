@@ -139,6 +139,16 @@ void *ht_module_dwarf(struct ht_module *m);
 /* libelf handle (Elf *) or NULL. */
 void *ht_module_elf(struct ht_module *m);
 
+/*
+ * Call `each` for every mapping of code that process `pid` ever had, those of
+ * the processes it was forked from and of the kernel included; pid -1 = of all
+ * processes.  Some may come twice.  Stops when `each` returns other than 0, and
+ * returns that; else 0, or -HT_ENOMEM.
+ */
+struct ht_mapping;
+int ht_session_mappings(const struct ht_session *s, int32_t pid,
+                        int (*each)(void *arg, const struct ht_mapping *m), void *arg);
+
 /* -- views -------------------------------------------------------------- */
 
 struct ht_mapping {
@@ -157,6 +167,7 @@ void ht_view_free(struct ht_view *v);
 /* Move to another process (per-CPU streams) at `ns`. */
 int ht_view_switch(struct ht_view *v, int32_t pid, uint64_t ns);
 int32_t ht_view_pid(const struct ht_view *v);
+struct ht_session *ht_view_session(const struct ht_view *v);
 /* Apply all changes stamped <= ns.  Returns 1 when executable content changed, 0 when not. */
 int ht_view_advance(struct ht_view *v, uint64_t ns);
 /* Counts the changes of executable content, switches included: equal numbers of one view mean equal code. */

@@ -376,6 +376,8 @@ open_file(struct ht_ptrace *r, struct ht_diag *diag)
 		.ret_compression = !(r->config->flags & HT_CAPTURE_NO_RETCOMP),
 		.cyc = !!(r->config->flags & HT_CAPTURE_CYC),
 		.filter = ht_filter_text(r->config, r->filter_text, sizeof(r->filter_text)),
+		.limits = r->filter,
+		.limits_size = r->filter_size,
 		.argv = r->config->argv,
 	};
 

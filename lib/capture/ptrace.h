@@ -130,7 +130,7 @@ struct ht_ptrace {
 	uint64_t                  now;      /* last stamp, ns */
 	unsigned                  order;
 	char                      filter[2048];
-	int                       has_filter;
+	size_t filter_size;                          /* 0 = none */
 	char                      filter_text[4096]; /* ht_filter_text() */
 	int                       pin;      /* CPU that all threads are kept on; -1 = none */
 	cpu_set_t                 own_cpus; /* our own mask, to be put back */

@@ -14,7 +14,7 @@ ht_pfilter_init(struct ht_ptrace *r, const struct ht_program *program, struct ht
 {
 	int rc = ht_filter_build(r->config, program, r->filter, sizeof(r->filter), diag);
 
-	r->has_filter = rc > 0;
+	r->filter_size = rc > 0 ? (size_t)rc : 0;
 	return rc < 0 ? rc : 0;
 }
 
@@ -68,7 +68,7 @@ ht_pfilter_apply(struct ht_ptrace *r, struct ht_pproc *p)
 	uint64_t start, end;
 
 	p->wanted.n = 0;
-	if (!r->has_filter)
+	if (!r->filter_size)
 		return;
 	for (const char *f = r->filter; *f; f += strlen(f) + 1) {
 		if (*f == 'a' && sscanf(f + 2, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
@@ -81,7 +81,7 @@ ht_pfilter_apply(struct ht_ptrace *r, struct ht_pproc *p)
 int
 ht_pfilter_wants(const struct ht_ptrace *r, const struct ht_pproc *p, uint64_t ip)
 {
-	if (!r->has_filter)
+	if (!r->filter_size)
 		return 1;
 	for (size_t i = 0; i < p->wanted.n; i++)
 		if (ip >= p->wanted.at[i].start && ip < p->wanted.at[i].end)

@@ -37,7 +37,7 @@ static void
 prepare(struct ht_ptrace *r, struct ht_pthread *t)
 {
 	if (!t->step.on) {
-		if (r->has_filter && !ht_pfilter_wants(r, t->proc, t->ip))
+		if (r->filter_size && !ht_pfilter_wants(r, t->proc, t->ip))
 			return;
 		ht_step_enable(&t->step, t->ip, ht_ptrace_stamp(r));
 	} else if (t->generation != t->proc->generation) {
@@ -73,7 +73,7 @@ encode(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 		rc = -1;
 	else if (insn->insn == HT_INSN_SYSCALL) /* INT3 and the like: a trap */
 		rc = 0, ht_step_syscall(&t->step, t->ip);
-	else if (r->has_filter && !ht_pfilter_wants(r, t->proc, next))
+	else if (r->filter_size && !ht_pfilter_wants(r, t->proc, next))
 		rc = ht_step_leave(&t->step, t->ip, insn, next, r->now);
 	else
 		rc = ht_step_insn(&t->step, t->ip, insn, next, r->now);

@@ -106,6 +106,7 @@ struct recording {
 	int                    told; /* the writer's error was told */
 	uint64_t               met;  /* ht_filter_meet() */
 	char                   filter[4096]; /* ht_filter_text() */
+	size_t limits_size;                  /* of the filter in the shared memory */
 };
 
 static uint64_t
@@ -193,7 +194,7 @@ open_shm(struct recording *r, const struct ht_program *program, struct ht_diag *
 	           (c->flags & HT_CAPTURE_OVERWRITE ? HT_SHM_F_OVERWRITE : 0) |
 	           (c->flags & HT_CAPTURE_NO_INHERIT ? 0 : HT_SHM_F_INHERIT);
 	sc.filter = filter;
-	sc.filter_size = (size_t)n;
+	sc.filter_size = r->limits_size = (size_t)n;
 	return ht_shm_create(&sc, &r->shm, diag);
 }
 
@@ -210,6 +211,8 @@ open_file(struct recording *r, struct ht_diag *diag)
 	int rc;
 
 	wc.filter = ht_filter_text(c, r->filter, sizeof(r->filter));
+	wc.limits = r->shm.h->filter;
+	wc.limits_size = r->limits_size;
 	ht_tsc_clock(&wc.clock);
 	wc.cpu = stated_cpu(&wc.clock);
 	rc = ht_output_open(c, &wc, &r->writer, diag);

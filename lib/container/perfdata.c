@@ -57,6 +57,7 @@ perfdata_close(struct ht_container *c)
 	ht_vec_free(&p->build_ids);
 	ht_perf_stack_fini(p);
 	free(p->chunks);
+	free(p->limits);
 	free(p->cmdline);
 	free(p);
 	c->state = NULL;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "container/limits.h"
 #include "container/overlap.h"
 #include "container/perfdata_impl.h"
 
@@ -524,7 +525,33 @@ read_clock(struct ht_container *c)
 	};
 }
 
-static void
+/* What tracing was limited to, behind the words. */
+static int
+read_filter(struct ht_container *c)
+{
+	struct ht_perfdata *p = c->state;
+	uint64_t flags = info_word(p, HT_PERF_PT_MARK_FLAGS);
+	size_t words = 8 + 8 * HT_PERF_PT_WORDS, left;
+	const char *text, *nul;
+
+	if (!(flags & HT_PERF_PT_MARK_FILTER) || p->aux_info_size <= words)
+		return 0;
+	text = (const char *)p->aux_info + words;
+	left = p->aux_info_size - words;
+	nul = memchr(text, 0, left);
+	if (!nul)
+		return 0;
+	c->info.filter = text;
+	if (!(flags & HT_PERF_PT_MARK_LIMITS))
+		return 0;
+	left -= (size_t)(nul + 1 - text);
+	if (ht_limits_read(nul + 1, left, &p->limits, &c->info.n_limits) < 0)
+		return -HT_ENOMEM;
+	c->info.limits = p->limits;
+	return 0;
+}
+
+static int
 read_pt_info(struct ht_container *c)
 {
 	const struct ht_perfdata *p = c->state;
@@ -548,20 +575,19 @@ read_pt_info(struct ht_container *c)
 		break;
 	}
 	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_PT_MARK_VALUE) {
-		uint64_t flags = info_word(p, HT_PERF_PT_MARK_FLAGS);
-		size_t words = 8 + 8 * HT_PERF_PT_WORDS;
-
-		c->info.software = flags & HT_PERF_PT_MARK_SOFTWARE;
-		if (flags & HT_PERF_PT_MARK_FILTER && p->aux_info_size > words &&
-		    memchr(p->aux_info + words, 0, p->aux_info_size - words))
-			c->info.filter = (const char *)p->aux_info + words;
+		c->info.software = info_word(p, HT_PERF_PT_MARK_FLAGS) & HT_PERF_PT_MARK_SOFTWARE;
+		if (read_filter(c) < 0)
+			return -HT_ENOMEM;
 		if (!c->info.backend && p->aux_info_size >= 8 + 8 * HT_PERF_PT_WORDS &&
 		    memchr(p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME, 0, 16))
 			c->info.backend = (const char *)p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME;
+	} else if (info_word(p, HT_PERF_PT_FILTER_LEN)) {
+		c->info.filter = "an address filter of perf";
 	}
+	return 0;
 }
 
-static void
+static int
 read_source(struct ht_container *c)
 {
 	static const enum ht_trace_source sources[] = {
@@ -589,13 +615,14 @@ read_source(struct ht_container *c)
 		/* samples bear ns: that is their clock, whatever the TSC is */
 		c->info.clock = (struct ht_clock){ .valid = 1, .mult = 1 };
 	}
-	if (c->info.source == HT_SOURCE_INTEL_PT)
-		read_pt_info(c);
+	if (c->info.source == HT_SOURCE_INTEL_PT && read_pt_info(c) < 0)
+		return -HT_ENOMEM;
 	if (c->info.source == HT_SOURCE_INTEL_BTS)
 		read_clock(c);
 	if (c->info.arch == HT_ARCH_UNKNOWN &&
 	    (c->info.source == HT_SOURCE_INTEL_PT || c->info.source == HT_SOURCE_INTEL_BTS))
 		c->info.arch = HT_ARCH_X86_64;
+	return 0;
 }
 
 static void
@@ -700,7 +727,8 @@ ht_perfdata_index(struct ht_container *c, struct ht_diag *diag)
 	ht_perf_walk_fini(&walk);
 	if (p->unsorted)
 		ht_perfdata_layouts(c);
-	read_source(c);
+	if (!err)
+		err = read_source(c);
 	if (c->info.source == HT_SOURCE_INTEL_PT && info_word(p, HT_PERF_PT_SNAPSHOT))
 		x.snapshots = 1;
 	if (!err)

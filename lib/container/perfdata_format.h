@@ -97,6 +97,7 @@ enum ht_perf_pt_word {
 #define HT_PERF_PT_MARK_VALUE 0x0065636172747768ull /* "hwtrace" */
 #define HT_PERF_PT_MARK_SOFTWARE 1u /* recorded by the software trace unit */
 #define HT_PERF_PT_MARK_FILTER   2u /* behind the words: what tracing was limited to, text with a NUL */
+#define HT_PERF_PT_MARK_LIMITS 4u   /* behind that text: the same as ht_limits_read() reads it */
 
 /* Intel PT PMU: bits of perf_event_attr.config, as IA32_RTIT_CTL has them. */
 #define HT_PERF_PT_CFG_PT        (1ull << 0)

@@ -79,6 +79,7 @@ struct ht_perfdata {
 	const uint8_t *aux_info;     /* body of AUXTRACE_INFO */
 	uint32_t aux_info_size;
 	int      aux_per_thread;     /* ID_INDEX: buffers belong to threads */
+	struct ht_limit *limits;     /* of ht_capture_info */
 	struct ht_chunk *chunks;     /* all streams' chunks, by stream */
 	struct { struct ht_perf_stack *at; size_t n, cap; } stacks;
 	struct { struct ht_perf_block *at; size_t n, cap; } blocks;

@@ -37,6 +37,8 @@ struct ht_perf_writer_config {
 	int                 cyc;
 	const char         *name;             /* what messages call the file; NULL = its path */
 	const char         *filter;           /* what tracing is limited to, as text; NULL = nothing */
+	const char *limits; /* the same as ht_filter_build() has it; borrowed until open returned */
+	size_t limits_size; /* bytes, its last NUL included; 0 = none */
 	char *const        *argv;             /* of the recording tool, for HEADER_CMDLINE */
 };
 

@@ -14,6 +14,7 @@
 #define PT_PMU_TYPE 8 /* any number that no other PMU of the file has */
 #define N_ATTRS 2
 #define FILTER_MAX 4000 /* of its text; a longer one is cut */
+#define LIMITS_MAX  4000
 
 /* struct perf_file_header and struct perf_file_attr of the perf tool. */
 struct file_section {
@@ -110,10 +111,14 @@ put_info(struct ht_perf_writer *w)
 	} conv = { .h = { .type = HT_PERF_TIME_CONV, .size = sizeof(conv) } };
 	const struct ht_clock *c = &w->clock;
 	const char *filter = w->config.filter ? w->config.filter : "";
-	size_t n = strnlen(filter, FILTER_MAX), text = n ? (n + 8) & ~(size_t)7 : 0;
-	char padded[FILTER_MAX + 8] = "";
+	size_t n = strnlen(filter, FILTER_MAX),
+	       limits = n && w->config.limits_size <= LIMITS_MAX ? w->config.limits_size : 0,
+	       text = n ? (n + 1 + limits + 7) & ~(size_t)7 : 0;
+	char padded[FILTER_MAX + LIMITS_MAX + 8] = "";
 
 	memcpy(padded, filter, n);
+	if (limits)
+		memcpy(padded + n + 1, w->config.limits, limits);
 	info.h.size = (uint16_t)(sizeof(info) + text);
 	info.word[HT_PERF_PT_PMU_TYPE] = PT_PMU_TYPE;
 	info.word[HT_PERF_PT_TIME_SHIFT] = c->shift;
@@ -130,7 +135,8 @@ put_info(struct ht_perf_writer *w)
 	info.word[HT_PERF_PT_MAX_NONTURBO] = w->config.cpu.nom_freq;
 	info.word[HT_PERF_PT_MARK] = HT_PERF_PT_MARK_VALUE;
 	info.word[HT_PERF_PT_MARK_FLAGS] = (w->config.software ? HT_PERF_PT_MARK_SOFTWARE : 0) |
-	                                   (n ? HT_PERF_PT_MARK_FILTER : 0);
+	                                   (n ? HT_PERF_PT_MARK_FILTER : 0) |
+	                                   (limits ? HT_PERF_PT_MARK_LIMITS : 0);
 	if (w->config.backend)
 		memcpy(&info.word[HT_PERF_PT_MARK_NAME], w->config.backend,
 		       strnlen(w->config.backend, 15));

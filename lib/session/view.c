@@ -305,6 +305,12 @@ ht_view_switch(struct ht_view *v, int32_t pid, uint64_t ns)
 	return 0;
 }
 
+struct ht_session *
+ht_view_session(const struct ht_view *v)
+{
+	return v->session;
+}
+
 int32_t
 ht_view_pid(const struct ht_view *v)
 {

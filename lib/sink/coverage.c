@@ -109,6 +109,7 @@ ht_coverage_free(struct ht_coverage *c)
 		cov_table_fini(&m->blocks);
 		cov_table_fini(&m->branches);
 		cov_table_fini(&m->gaps);
+		ht_vec_free(&m->unrecorded);
 	}
 	ht_vec_free(&c->modules);
 	ht_vec_free(&c->wheres);
@@ -176,10 +177,12 @@ ht_coverage_module(struct ht_coverage *c, struct ht_module *handle)
 int
 ht_coverage_add_session(struct ht_coverage *c, struct ht_session *s)
 {
-	for (uint32_t i = 0; i < ht_session_module_count(s); i++)
-		if (ht_coverage_module(c, ht_session_module(s, i)) < 0)
-			return -HT_ENOMEM;
-	return 0;
+	int rc = cov_note_limits(c, s);
+
+	/* Of a file that was cut whole streams may be missing. */
+	if (rc == 0 && ht_container_info(ht_session_container(s))->truncated)
+		rc = ht_coverage_lose(c, s, -1);
+	return rc;
 }
 
 static int
@@ -291,10 +294,16 @@ flush(struct ht_coverage *c)
 int
 ht_coverage_end_stream(struct ht_coverage *c)
 {
+	struct ht_view *view = c->view;
+	int torn = c->torn;
+
 	c->view = NULL;
 	c->last = 0;
 	c->after_gap = 0;
-	return flush(c);
+	c->torn = 0;
+	if (flush(c) < 0)
+		return -HT_ENOMEM;
+	return torn && view ? ht_coverage_lose(c, ht_view_session(view), ht_view_pid(view)) : 0;
 }
 
 void
@@ -307,14 +316,17 @@ ht_coverage_forget(struct ht_coverage *c)
 		cov_table_clear(&m->branches);
 		cov_table_clear(&m->gaps);
 		m->executed = 0;
+		m->lost = 0;
 	}
 	cov_table_clear(&c->hot);
 	c->wheres.n = 0;
 	c->gaps = c->unresolved = 0;
+	c->torn = 0;
 }
 
-int
-ht_coverage_lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip)
+/* Count the gap in the module of the last address before it, or of the first one behind it. */
+static int
+lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip)
 {
 	struct ht_module *m;
 	uint64_t vaddr;
@@ -331,7 +343,8 @@ count_gap(struct ht_coverage *c)
 {
 	c->gaps++;
 	c->after_gap = 1;
-	return ht_coverage_lost_at(c, c->view, c->last);
+	c->torn = 1;
+	return lost_at(c, c->view, c->last);
 }
 
 /* The slot of a block or branch that is new; resolves its address. */
@@ -366,7 +379,7 @@ ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_
 				return -HT_ENOMEM;
 			s->count++;
 			c->last = e->b;
-			if (c->after_gap && (c->after_gap = 0, ht_coverage_lost_at(c, view, e->a) < 0))
+			if (c->after_gap && (c->after_gap = 0, lost_at(c, view, e->a) < 0))
 				return -HT_ENOMEM;
 		} else if (e->kind == HT_EV_BRANCH && e->insn == HT_INSN_COND) {
 			/* Its block is the one just counted, unless a batch ended between. */
@@ -405,7 +418,8 @@ merge_module(struct cov_module *into, const struct cov_module *from)
 		g->n = 1;
 		g->count += s->count;
 	}
-	return 0;
+	into->lost |= from->lost;
+	return from->captured ? cov_unrecorded_add(into, &from->unrecorded) : 0;
 }
 
 int

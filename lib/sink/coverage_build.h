@@ -14,7 +14,7 @@ struct cov_line_rec {
 	uint32_t file, line, function, copy;
 	uint64_t count;  /* the most that one of its instructions ran */
 	uint8_t  strong; /* from a row that is marked as the statement's place */
-	uint8_t  lost;
+	uint8_t doubt;
 };
 
 /* Lines that marks in the source take out of the report: sorted ranges, ends included. */
@@ -40,7 +40,7 @@ struct cov_builder {
 	struct cov_table file_ids;     /* (hash, n-th with this hash) -> count */
 	struct cov_table function_ids;
 	uint32_t copies; /* numbers given to copies of functions */
-	int      keep_files; /* those without lines, too: functions are known by their file */
+	int merging; /* reports: files without lines stay, since functions are known by their file */
 };
 
 /* A string of the report's own; NULL: out of memory. */
@@ -87,9 +87,20 @@ cov_add(uint64_t a, uint64_t b)
 }
 
 static inline uint8_t
-cov_state(uint64_t count, int lost)
+cov_state(uint64_t count, unsigned doubt)
 {
-	return count ? HT_COV_HIT : lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+	return count ? HT_COV_HIT : doubt ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+}
+
+/*
+ * Doubt about a thing of several parts.  In one report any part counts; of
+ * several reports on one thing, those that did not record it are silent.
+ */
+static inline uint8_t
+cov_doubts(const struct cov_builder *b, uint8_t x, uint8_t y)
+{
+	return (uint8_t)(b->merging ? ((x | y) & HT_COV_LOST) | (x & y & HT_COV_UNRECORDED)
+	                            : x | y);
 }
 
 #endif

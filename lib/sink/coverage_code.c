@@ -244,7 +244,7 @@ push_bound(struct cov_code *code, uint64_t start, uint64_t end, const char *name
 	b = ht_vec_push(&code->bounds);
 	if (!b)
 		return -HT_ENOMEM;
-	*b = (struct cov_bound){ start, end, name, 0 };
+	*b = (struct cov_bound){ start, end, name };
 	return 0;
 }
 
@@ -348,28 +348,6 @@ cov_code_bound(struct cov_code *code, uint64_t vaddr)
 	return lo < code->bounds.n && code->bounds.at[lo].start <= vaddr ? &code->bounds.at[lo] : NULL;
 }
 
-/* All parts of the function that holds `vaddr`: a cold part may lie far away. */
-static void
-mark_lost(struct cov_code *code, const struct ht_lines *lines, uint64_t vaddr)
-{
-	struct cov_bound *b = cov_code_bound(code, vaddr);
-	const struct ht_line_function *all, *f = lines ? ht_lines_function_at(lines, vaddr) : NULL;
-	uint32_t n;
-
-	if (b)
-		b->lost = 1;
-	if (!f)
-		return;
-	all = ht_lines_functions(lines, &n);
-	while (f->parent != HT_LINE_NONE)
-		f = &all[f->parent];
-	for (uint32_t i = 0; i < f->n_ranges; i++) {
-		b = cov_code_bound(code, ht_lines_ranges(lines)[f->first_range + i].start);
-		if (b)
-			b->lost = 1;
-	}
-}
-
 int
 cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines)
 {
@@ -393,8 +371,6 @@ cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines)
 		if (add_uncovered(code, text, n) < 0)
 			return -HT_ENOMEM;
 	}
-	COV_EACH(s, &code->counts->gaps)
-		mark_lost(code, lines, s->a);
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 struct cov_bound {
 	uint64_t    start, end;
 	const char *name; /* NULL when it has none */
-	uint8_t     lost; /* trace was lost in here */
 };
 
 struct cov_code {
@@ -47,7 +46,7 @@ int cov_code_init(struct cov_code *code, const struct cov_module *m);
 void cov_code_fini(struct cov_code *code);
 /* Executions of the instruction at `vaddr`. */
 uint64_t cov_code_count(const struct cov_code *code, uint64_t vaddr);
-/* Find the functions; `lines` may be NULL. Marks those in which trace was lost. 0 or -HT_ENOMEM. */
+/* Find the functions; `lines` may be NULL. 0 or -HT_ENOMEM. */
 int cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines);
 /*
  * Call `each` for every instruction of `b`, in order.  What ran is taken as it
@@ -58,8 +57,6 @@ int cov_code_walk(struct cov_code *code, const struct cov_bound *b,
                   int (*each)(void *arg, const struct cov_insn *insn), void *arg);
 
 /* Function bounds of .eh_frame, sorted, appended to `out`. 0 or -HT_ENOMEM. */
-struct cov_ranges { struct ht_range *at; size_t n, cap; };
 int cov_unwind_ranges(struct ht_module *m, struct cov_ranges *out);
-int cov_range_order(const void *a, const void *b);
 
 #endif

@@ -30,6 +30,12 @@ struct cov_slot *cov_table_add(struct cov_table *t, uint64_t a, uint64_t b);
 	for (struct cov_slot *s = (t)->slots; s && s < (t)->slots + (t)->size; s++)          \
 		if (s->n)
 
+struct cov_ranges {
+	struct ht_range *at;
+	size_t n, cap;
+};
+int cov_range_order(const void *a, const void *b);
+
 struct cov_module {
 	struct ht_module *handle;
 	char             *path;
@@ -39,6 +45,9 @@ struct cov_module {
 	struct cov_table  branches; /* (address, 0) */
 	struct cov_table  gaps;     /* (address, 0) */
 	uint64_t          executed;
+	uint8_t lost;                 /* trace was lost in a process that had it mapped */
+	uint8_t captured;             /* a session was added that has it */
+	struct cov_ranges unrecorded; /* vaddr, sorted, apart: what none of them recorded */
 };
 
 /* A stretch of an address space: module, and vaddr - address. */
@@ -59,6 +68,14 @@ struct ht_coverage {
 	struct { struct cov_where *at; size_t n, cap; } wheres;
 	uint64_t         last;      /* last address known; 0 = none */
 	int              after_gap; /* the next block is the first after a gap */
+	int torn;                   /* it has a gap */
 };
+
+/* coverage_doubt.c: bits of enum ht_cov_doubt for code at `vaddr` that was not seen. */
+uint8_t cov_doubt(const struct cov_module *m, uint64_t vaddr);
+/* Note what a capture that has the module left out of it. 0 or -HT_ENOMEM. */
+int cov_unrecorded_add(struct cov_module *m, const struct cov_ranges *unrecorded);
+/* The same for all modules of a session. */
+int cov_note_limits(struct ht_coverage *c, struct ht_session *s);
 
 #endif

@@ -56,8 +56,14 @@ keep(void *arg, const struct cov_insn *i)
 
 	if (!out)
 		return -HT_ENOMEM;
-	*out = (struct ht_cov_insn){ .addr = i->addr, .target = i->x.target, .count = i->count, .taken = i->taken,
-		.not_taken = i->not_taken, .size = i->x.size, .insn = i->x.insn, .lost = code->bound->lost };
+	*out = (struct ht_cov_insn){ .addr = i->addr,
+		                     .target = i->x.target,
+		                     .count = i->count,
+		                     .taken = i->taken,
+		                     .not_taken = i->not_taken,
+		                     .size = i->x.size,
+		                     .insn = i->x.insn,
+		                     .doubt = cov_doubt(code->code.counts, i->addr) };
 	return 0;
 }
 

@@ -128,7 +128,8 @@ take_name(struct cov_builder *b, struct ht_cov_function *f, const struct ht_cov_
 }
 
 static void
-add_function(struct ht_cov_function *f, const struct ht_cov_function *from, uint32_t module)
+add_function(const struct cov_builder *b, struct ht_cov_function *f,
+             const struct ht_cov_function *from, uint32_t module)
 {
 	if (module < f->module || (module == f->module && from->addr < f->addr)) {
 		f->module = module;
@@ -141,7 +142,7 @@ add_function(struct ht_cov_function *f, const struct ht_cov_function *from, uint
 		f->copies = from->copies;
 	if (f->inlined < from->inlined)
 		f->inlined = from->inlined;
-	f->lost |= from->lost | (from->state == HT_COV_UNKNOWN);
+	f->doubt = cov_doubts(b, f->doubt, from->doubt);
 	if (from->state == HT_COV_HIT)
 		f->state = HT_COV_HIT;
 }
@@ -161,7 +162,7 @@ merge_functions(struct merger *g, size_t i, const uint32_t *files, uint32_t *fun
 		functions[k] = cov_function(g->b, &like);
 		if (functions[k] == HT_COV_NONE || take_name(g->b, &g->b->functions.at[functions[k]], f) < 0)
 			return -HT_ENOMEM;
-		add_function(&g->b->functions.at[functions[k]], f, like.module);
+		add_function(g->b, &g->b->functions.at[functions[k]], f, like.module);
 	}
 	return 0;
 }
@@ -199,8 +200,8 @@ merge_lines(struct merger *g, size_t i, const uint32_t *files)
 
 			if (!rec)
 				return -HT_ENOMEM;
-			*rec = (struct cov_line_rec){ files[f], l->line, HT_COV_NONE, (uint32_t)i, l->count, 1,
-				l->state == HT_COV_UNKNOWN };
+			*rec = (struct cov_line_rec){ files[f], l->line, HT_COV_NONE, (uint32_t)i,
+				                      l->count, 1,       l->doubt };
 		}
 	return 0;
 }
@@ -259,7 +260,7 @@ ht_cov_report_merge(const struct ht_cov_report *const *in, size_t n, struct ht_c
 	int rc = g.b && g.modules ? merge_modules(&g) : -HT_ENOMEM;
 
 	if (g.b)
-		g.b->keep_files = 1;
+		g.b->merging = 1;
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = merge_report(&g, i);
 	if (rc == 0)

@@ -31,7 +31,7 @@ struct work {
 	uint32_t *function_of; /* the same for functions */
 	uint64_t *repeats;     /* by function of the line table: times that its own code led to its entry */
 	uint8_t  *ran;         /* by function of the line table: an instruction of its own ran */
-	uint8_t  *lost;        /* ... : trace was lost in it */
+	uint8_t *doubt;        /* ... : enum ht_cov_doubt of all its instructions */
 	uint32_t  first_copy;  /* copy number of function 0 of the line table */
 	struct cov_insn prev;  /* the instruction before, and its function; size 0 = none */
 	uint32_t  prev_function;
@@ -80,8 +80,8 @@ map_functions(struct work *w)
 	w->function_of = calloc(w->n_functions + 1, sizeof(*w->function_of));
 	w->repeats = calloc(w->n_functions + 1, sizeof(*w->repeats));
 	w->ran = calloc(w->n_functions + 1, 1);
-	w->lost = calloc(w->n_functions + 1, 1);
-	if (!w->function_of || !w->repeats || !w->ran || !w->lost)
+	w->doubt = calloc(w->n_functions + 1, 1);
+	if (!w->function_of || !w->repeats || !w->ran || !w->doubt)
 		return -HT_ENOMEM;
 	for (uint32_t i = 0; i < w->n_functions; i++) {
 		const struct ht_line_function *f = &w->functions[i];
@@ -196,7 +196,8 @@ span_at(struct work *w, uint64_t addr)
 }
 
 static int
-add_branch(struct work *w, const struct cov_insn *i, uint32_t function, const struct ht_line_row *row)
+add_branch(struct work *w, const struct cov_insn *i, uint8_t doubt, uint32_t function,
+           const struct ht_line_row *row)
 {
 	struct ht_cov_branch *br;
 
@@ -206,15 +207,20 @@ add_branch(struct work *w, const struct cov_insn *i, uint32_t function, const st
 	if (!br)
 		return -HT_ENOMEM;
 	*br = (struct ht_cov_branch){ .file = row ? w->file_of[row->file] : HT_COV_NONE,
-		.line = row ? row->line : 0, .function = function, .module = w->module, .addr = i->addr,
-		.taken = i->taken, .not_taken = i->not_taken, .lost = w->bound->lost,
-		.state = cov_state(i->taken + i->not_taken, w->bound->lost) };
+		                      .line = row ? row->line : 0,
+		                      .function = function,
+		                      .module = w->module,
+		                      .addr = i->addr,
+		                      .taken = i->taken,
+		                      .not_taken = i->not_taken,
+		                      .doubt = doubt,
+		                      .state = cov_state(i->taken + i->not_taken, doubt) };
 	return 0;
 }
 
 /* Instructions of one row and one copy make one record. */
 static int
-add_line(struct work *w, const struct cov_insn *i, uint32_t function, uint32_t copy,
+add_line(struct work *w, const struct cov_insn *i, uint8_t doubt, uint32_t function, uint32_t copy,
          const struct ht_line_row *row)
 {
 	struct cov_line_rec *rec = w->rec;
@@ -222,6 +228,7 @@ add_line(struct work *w, const struct cov_insn *i, uint32_t function, uint32_t c
 	if (rec && w->rec_row == w->row && rec->copy == copy) {
 		if (rec->count < i->count)
 			rec->count = i->count;
+		rec->doubt |= doubt;
 		return 0;
 	}
 	w->rec = NULL;
@@ -230,8 +237,8 @@ add_line(struct work *w, const struct cov_insn *i, uint32_t function, uint32_t c
 	rec = ht_vec_push(&w->b->recs);
 	if (!rec)
 		return -HT_ENOMEM;
-	*rec = (struct cov_line_rec){ w->file_of[row->file], row->line, function, copy, i->count, row->is_stmt,
-		w->bound->lost };
+	*rec = (struct cov_line_rec){ w->file_of[row->file], row->line, function, copy, i->count,
+		                      row->is_stmt,          doubt };
 	w->rec = rec;
 	w->rec_row = w->row;
 	return 0;
@@ -274,7 +281,7 @@ each_insn(void *arg, const struct cov_insn *i)
 	struct work *w = arg;
 	const struct ht_line_row *row = w->lines ? row_at(w, i->addr) : NULL;
 	const struct ht_line_span *span = w->lines ? span_at(w, i->addr) : NULL;
-	uint8_t state = cov_state(i->count, w->bound->lost);
+	uint8_t doubt = cov_doubt(w->code.counts, i->addr), state = cov_state(i->count, doubt);
 	uint32_t function, copy;
 
 	if (row && (w->file_of[row->file] == HT_COV_NONE ||
@@ -287,7 +294,7 @@ each_insn(void *arg, const struct cov_insn *i)
 		if (function == HT_COV_NONE)
 			return 0;
 		w->ran[span->function] |= i->count != 0;
-		w->lost[span->function] |= w->bound->lost;
+		w->doubt[span->function] |= doubt;
 	} else {
 		if (w->lines && !row && !w->b->config->all_functions)
 			return 0;
@@ -297,7 +304,7 @@ each_insn(void *arg, const struct cov_insn *i)
 			return -HT_ENOMEM;
 		if (state == HT_COV_HIT)
 			w->b->functions.at[function].state = HT_COV_HIT;
-		w->b->functions.at[function].lost |= w->bound->lost;
+		w->b->functions.at[function].doubt |= doubt;
 	}
 	if (row && !row->line)
 		row = NULL;
@@ -305,9 +312,9 @@ each_insn(void *arg, const struct cov_insn *i)
 	cov_tally_add(&w->b->modules.at[w->module].tally.insns, state);
 	if (row)
 		cov_tally_add(&w->b->files.at[w->file_of[row->file]].tally.insns, state);
-	if (i->x.insn == HT_INSN_COND && add_branch(w, i, function, row) < 0)
+	if (i->x.insn == HT_INSN_COND && add_branch(w, i, doubt, function, row) < 0)
 		return -HT_ENOMEM;
-	return row ? add_line(w, i, function, copy, row) : 0;
+	return row ? add_line(w, i, doubt, function, copy, row) : 0;
 }
 
 /* Entries of the functions that the debug information knows. */
@@ -324,7 +331,7 @@ count_functions(struct work *w)
 		f = &w->b->functions.at[w->function_of[i]];
 		f->copies++;
 		f->inlined += w->functions[i].parent != HT_LINE_NONE;
-		f->lost |= w->lost[i];
+		f->doubt |= w->doubt[i];
 		/* A copy may begin with an instruction that its code does not pass through. */
 		f->count += entries ? entries : w->ran[i] || w->repeats[i];
 		if (entries || w->ran[i] || w->repeats[i])
@@ -361,7 +368,7 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 	free(w.function_of);
 	free(w.repeats);
 	free(w.ran);
-	free(w.lost);
+	free(w.doubt);
 	cov_code_fini(&w.code);
 	return rc;
 }

@@ -100,6 +100,7 @@ cov_function(struct cov_builder *b, const struct ht_cov_function *wanted)
 	if (!f)
 		return HT_COV_NONE;
 	*f = *like;
+	f->doubt = b->merging ? HT_COV_UNRECORDED : 0; /* which cov_doubts() does not change */
 	f->name = cov_string(b, like->name);
 	if (!f->name)
 		return HT_COV_NONE;

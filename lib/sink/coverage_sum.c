@@ -155,7 +155,7 @@ reduce_copies(struct cov_builder *b)
 			r[out++] = r[i];
 			continue;
 		}
-		o->lost |= r[i].lost;
+		o->doubt = cov_doubts(b, o->doubt, r[i].doubt);
 		if (o->strong && !r[i].strong)
 			continue;
 		if (o->count < r[i].count)
@@ -180,28 +180,32 @@ build_lines(struct cov_builder *b)
 	for (size_t i = 0, j; i < n; i = j) {
 		struct ht_cov_line *l = ht_vec_push(&b->lines);
 		uint64_t count = 0;
-		int lost = 0;
+		uint8_t doubt = r[i].doubt;
 
 		if (!l)
 			return -HT_ENOMEM;
 		for (j = i; j < n && same_line(&r[i], &r[j]);) {
 			uint64_t own = 0;
-			int own_lost = 0;
+			uint8_t own_doubt = r[j].doubt;
 			size_t k;
 
 			for (k = j; k < n && same_line(&r[j], &r[k]) && r[k].function == r[j].function; k++) {
 				own = cov_add(own, r[k].count);
-				own_lost |= r[k].lost;
+				own_doubt = cov_doubts(b, own_doubt, r[k].doubt);
 			}
 			if (r[j].function != HT_COV_NONE) {
-				cov_tally_add(&b->functions.at[r[j].function].tally.lines, cov_state(own, own_lost));
+				cov_tally_add(&b->functions.at[r[j].function].tally.lines,
+				              cov_state(own, own_doubt));
 				note_end(&b->functions.at[r[j].function], &r[j]);
 			}
 			count = cov_add(count, own);
-			lost |= own_lost;
+			doubt = cov_doubts(b, doubt, own_doubt);
 			j = k;
 		}
-		*l = (struct ht_cov_line){ .line = r[i].line, .count = count, .state = cov_state(count, lost) };
+		*l = (struct ht_cov_line){ .line = r[i].line,
+			                   .count = count,
+			                   .state = cov_state(count, doubt),
+			                   .doubt = count ? 0 : doubt };
 		cov_tally_add(&b->files.at[r[i].file].tally.lines, l->state);
 		b->files.at[r[i].file].n_lines++;
 	}
@@ -252,13 +256,13 @@ same_shape(const struct ht_cov_branch *x, const struct ht_cov_branch *y, size_t 
 }
 
 static void
-add_branch(struct ht_cov_branch *into, const struct ht_cov_branch *br)
+add_branch(const struct cov_builder *b, struct ht_cov_branch *into, const struct ht_cov_branch *br)
 {
 	into->taken = cov_add(into->taken, br->taken);
 	into->not_taken = cov_add(into->not_taken, br->not_taken);
-	into->lost |= br->lost;
+	into->doubt = cov_doubts(b, into->doubt, br->doubt);
 	into->one &= br->one;
-	into->state = cov_state(into->taken | into->not_taken, into->lost);
+	into->state = cov_state(into->taken | into->not_taken, into->doubt);
 }
 
 /* One branch of one module stands once. */
@@ -272,7 +276,7 @@ fold_equal(struct cov_builder *b)
 		struct ht_cov_branch *o = out ? &br[out - 1] : NULL;
 
 		if (o && same_place(o, &br[i]) && o->module == br[i].module && o->addr == br[i].addr)
-			add_branch(o, &br[i]);
+			add_branch(b, o, &br[i]);
 		else
 			br[out++] = br[i];
 	}
@@ -324,7 +328,7 @@ merge_branches(struct cov_builder *b)
 			continue;
 		}
 		for (size_t k = 0; k < n; k++)
-			add_branch(&br[like + k], &br[i + k]);
+			add_branch(b, &br[like + k], &br[i + k]);
 	}
 	b->branches.n = out;
 }
@@ -332,9 +336,9 @@ merge_branches(struct cov_builder *b)
 static void
 tally_outcomes(struct ht_cov_tally *t, const struct ht_cov_branch *br)
 {
-	cov_tally_add(t, cov_state(br->taken, br->lost));
+	cov_tally_add(t, cov_state(br->taken, br->doubt));
 	if (!br->one)
-		cov_tally_add(t, cov_state(br->not_taken, br->lost));
+		cov_tally_add(t, cov_state(br->not_taken, br->doubt));
 }
 
 static void
@@ -395,7 +399,7 @@ drop_empty_files(struct cov_builder *b, uint32_t *place)
 	size_t out = 0;
 
 	for (size_t i = 0; i < b->files.n; i++) {
-		int keep = b->keep_files || b->files.at[i].n_lines;
+		int keep = b->merging || b->files.at[i].n_lines;
 
 		place[i] = keep ? (uint32_t)out : HT_COV_NONE;
 		if (keep)
@@ -416,7 +420,7 @@ tally_functions(struct cov_builder *b)
 	for (size_t i = 0; i < b->functions.n; i++) {
 		struct ht_cov_function *f = &b->functions.at[i];
 
-		if (f->state != HT_COV_HIT && f->lost)
+		if (f->state != HT_COV_HIT && f->doubt)
 			f->state = HT_COV_UNKNOWN;
 		cov_tally_add(&b->r.total.functions, f->state);
 		cov_tally_add(&b->modules.at[f->module].tally.functions, f->state);

@@ -13,16 +13,6 @@
 #include "base/vec.h"
 #include "sink/coverage_code.h"
 
-int
-cov_range_order(const void *a, const void *b)
-{
-	const struct ht_range *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
 struct section {
 	Elf_Data *data;
 	uint64_t  addr;

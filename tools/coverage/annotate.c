@@ -72,12 +72,12 @@ print_insn(void *arg, const struct ht_cov_insn *i)
 
 	listing_insn(&o->listing, i, text);
 	fprintf(o->f, "%12s  %8llx:  %s",
-	        count_text(count, i->count, i->lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT),
+	        count_text(count, i->count, i->doubt ? HT_COV_UNKNOWN : HT_COV_NOT_HIT),
 	        (unsigned long long)i->addr, text);
-	if (i->insn == HT_INSN_COND && (i->taken || i->not_taken || !i->lost))
+	if (i->insn == HT_INSN_COND && (i->taken || i->not_taken || !i->doubt))
 		fprintf(o->f, "  [taken %llu, not taken %llu%s]", (unsigned long long)i->taken,
 		        (unsigned long long)i->not_taken,
-		        i->lost && (!i->taken || !i->not_taken) ? " or unknown" : "");
+		        i->doubt && (!i->taken || !i->not_taken) ? " or unknown" : "");
 	fputc('\n', o->f);
 }
 

@@ -67,7 +67,7 @@ outcomes(const struct ht_cov_branch *b, unsigned *known, unsigned *hit)
 	unsigned ran = (b->taken != 0) + (b->not_taken != 0);
 
 	*hit += ran;
-	*known += b->lost ? ran : b->one ? 1 : 2;
+	*known += b->doubt ? ran : b->one ? 1 : 2;
 }
 
 static void

@@ -15,6 +15,7 @@ struct part {
 
 struct counting {
 	struct cover *cover;
+	struct ht_session *session;
 	struct progress bar;
 	int status;
 };
@@ -84,9 +85,13 @@ stream_done(void *arg, uint32_t stream, const void *part, const struct ht_diag *
 	struct counting *job = arg;
 	const struct part *p = part;
 
-	(void)stream;
-	if (diag->error)
+	if (diag->error) {
+		const struct ht_stream *s = ht_container_stream(ht_session_container(job->session), stream);
+
 		job->status = tool_fail(diag);
+		if (ht_coverage_lose(job->cover->counts, job->session, s->pid) < 0)
+			return -HT_ENOMEM;
+	}
 	if (!p)
 		return 0;
 	loss_merge(&job->cover->loss, &p->loss);
@@ -109,7 +114,7 @@ cover_count(struct cover *c, struct input *in)
 		                             .engine = in->engine,
 		                             .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES,
 		                             .jobs = c->jobs };
-	struct counting job = { .cover = c, .status = EXIT_OK };
+	struct counting job = { .cover = c, .session = in->session, .status = EXIT_OK };
 	uint32_t n = ht_container_stream_count(in->container);
 	uint64_t total = 0;
 	int rc;

@@ -124,9 +124,6 @@ tell(const struct ht_cov_report *r)
 	if (r->unresolved)
 		tool_warn("%llu instructions ran in memory that belongs to no known file",
 		          (unsigned long long)r->unresolved);
-	if (r->gaps)
-		tool_warn("trace was lost at %llu places: what was not seen in the functions there is unknown, "
-		          "and anything else may have run too", (unsigned long long)r->gaps);
 	if (!chosen)
 		return tool_error("no module of the capture was chosen; --all-modules or --module GLOB "
 		                  "chooses others");

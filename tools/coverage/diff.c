@@ -40,6 +40,7 @@ struct diff {
 	int          wanted;       /* the side whose own things are printed at the moment */
 	struct ht_cov_tally lines[2], branches[2], functions[2];
 	uint64_t     alone[3][2];  /* lines, branches, functions that only this side reached */
+	uint64_t not_known[3];     /* the same that one reached and the other does not know of */
 	uint64_t     incomparable; /* lines with other branches in A than in B */
 };
 
@@ -62,6 +63,16 @@ static const char *
 other_state(unsigned state)
 {
 	return state == HT_COV_UNKNOWN ? " (in the other: unknown)" : "";
+}
+
+/* Side `wanted` reached a thing of this kind, the other side did not. */
+static void
+count_alone(struct diff *d, int kind, unsigned other)
+{
+	if (other == HT_COV_UNKNOWN)
+		d->not_known[kind]++;
+	else
+		d->alone[kind][d->wanted]++;
 }
 
 /* -- lines and their branches --------------------------------------------- */
@@ -88,7 +99,7 @@ compare_outcome(struct diff *d, const char *path, const struct ht_cov_branch *co
 
 	if (state[w] != HT_COV_HIT || state[!w] == HT_COV_HIT)
 		return;
-	d->alone[1][w]++;
+	count_alone(d, 1, state[!w]);
 	fprintf(d->f, "%s:%u: branch %u of %u %s%s\n", cover_path(path), b[0]->line, k + 1, n,
 	        taken ? "taken" : "not taken", other_state(state[!w]));
 }
@@ -162,7 +173,7 @@ compare_file(struct diff *d, const struct ht_cov_file *a, const struct ht_cov_fi
 		}
 		tally_line(d, w, l[w]);
 		if (line_state(l[w]) == HT_COV_HIT && line_state(l[!w]) != HT_COV_HIT) {
-			d->alone[0][w]++;
+			count_alone(d, 0, line_state(l[!w]));
 			if (!range.first || range.other != line_state(l[!w])) {
 				print_range(d, path, &range);
 				range = (struct range){ line, line, line_state(l[!w]) };
@@ -236,7 +247,7 @@ compare_function(struct diff *d, const struct ht_cov_function *a, const struct h
 	tally(&d->functions[w], fn[w]->state);
 	if (fn[w]->state != HT_COV_HIT || other == HT_COV_HIT)
 		return;
-	d->alone[2][w]++;
+	count_alone(d, 2, other);
 	if (fn[w]->file != HT_COV_NONE)
 		fprintf(d->f, "%s:%u: function %s%s\n", cover_path(r->files[fn[w]->file].path), fn[w]->line,
 		        fn[w]->shown, other_state(other));
@@ -275,7 +286,7 @@ compare_other_branch(struct diff *d, const struct ht_cov_branch *const b[2])
 		tally(&d->branches[w], state);
 		if (state != HT_COV_HIT || other == HT_COV_HIT)
 			continue;
-		d->alone[1][w]++;
+		count_alone(d, 1, other);
 		fprintf(d->f, "%s: branch 0x%llx %s%s\n", cover_path(d->side[w]->modules[b[w]->module].path),
 		        (unsigned long long)b[w]->addr, taken ? "taken" : "not taken", other_state(other));
 	}
@@ -335,6 +346,12 @@ compare(struct diff *d, char *const names[2])
 	print_row(d, "lines", d->lines, d->alone[0]);
 	print_row(d, "branches", d->branches, d->alone[1]);
 	print_row(d, "functions", d->functions, d->alone[2]);
+	if (d->not_known[0] || d->not_known[1] || d->not_known[2])
+		tool_warn("%llu lines, %llu branch outcomes and %llu functions that one reached "
+		          "are unknown in the "
+		          "other: they are no difference",
+		          (unsigned long long)d->not_known[0], (unsigned long long)d->not_known[1],
+		          (unsigned long long)d->not_known[2]);
 	if (d->incomparable)
 		tool_warn("%llu lines have other branches in one than in the other; these are not compared",
 		          (unsigned long long)d->incomparable);

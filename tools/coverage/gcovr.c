@@ -18,7 +18,7 @@ put_outcome(json_object *list, const struct ht_cov_branch *b, uint64_t count, in
 {
 	json_object *o;
 
-	if (!count && b->lost)
+	if (!count && b->doubt)
 		return;
 	o = json_object_new_object();
 	put(o, "count", json_object_new_uint64(count));

@@ -363,7 +363,7 @@ write_insn(void *arg, const struct ht_cov_insn *i)
 		struct ht_cov_branch b = { .addr = i->addr,
 			                   .taken = i->taken,
 			                   .not_taken = i->not_taken,
-			                   .lost = i->lost };
+			                   .doubt = i->doubt };
 
 		html_chip(w->f, &b);
 	}

@@ -38,7 +38,7 @@ struct html_flow {
 unsigned
 html_insn_state(const struct ht_cov_insn *i)
 {
-	return i->count ? HT_COV_HIT : i->lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+	return i->count ? HT_COV_HIT : i->doubt ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
 }
 
 /* -- blocks --------------------------------------------------------------- */
@@ -107,7 +107,7 @@ add_edge(struct html_flow *f, uint32_t from, uint32_t to, uint64_t count,
          const struct ht_cov_insn *x, const char *what)
 {
 	struct graph *g = &f->graph;
-	unsigned state = count ? HT_COV_HIT : x->lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+	unsigned state = count ? HT_COV_HIT : x->doubt ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
 
 	g->edges[g->n_edges] = (struct graph_edge){ .from = from, .to = to, .hidden = !what };
 	f->counts[g->n_edges++] = (struct edge_count){ count, state, what };

@@ -188,12 +188,12 @@ sums(const struct html *h, FILE *f)
 	sum(f, "instructions", &r->total.insns);
 	fputs("</dl>\n", f);
 	if (r->gaps)
-		html(f,
-		     "<p class=\"note\">Trace was lost at %llu places: what was not seen in the "
-		     "functions there is "
-		     "<span class=\"unknown\">unknown</span> and counts as neither hit nor "
-		     "missed.</p>\n",
-		     (unsigned long long)r->gaps);
+		html(f, "<p class=\"note\">Trace was lost at %llu places: ", (unsigned long long)r->gaps);
+	else if (any_unknown(&r->total))
+		fputs("<p class=\"note\">Not all of the program was recorded: ", f);
+	if (r->gaps || any_unknown(&r->total))
+		fputs("what was not seen there is <span class=\"unknown\">unknown</span> and counts "
+		      "as neither hit nor missed.</p>\n", f);
 }
 
 static void

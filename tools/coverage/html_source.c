@@ -71,7 +71,8 @@ static void
 count(const struct page *p, const struct ht_cov_line *l)
 {
 	if (l->state == HT_COV_UNKNOWN)
-		fputs("<span class=\"c\" title=\"unknown: trace was lost here\">?</span>", p->f);
+		html(p->f, "<span class=\"c\" title=\"unknown: %s\">?</span>",
+		     l->doubt & HT_COV_LOST ? "trace was lost" : "not recorded");
 	else
 		html(p->f, "<span class=\"c\">%llu</span>", (unsigned long long)l->count);
 }

@@ -89,6 +89,16 @@ modules(const struct ht_cov_report *r)
 	return list;
 }
 
+/* Why a thing that was not seen is unknown. */
+static void
+put_doubt(json_object *o, unsigned doubt)
+{
+	if (doubt & HT_COV_LOST)
+		put(o, "lost", json_object_new_boolean(1));
+	if (doubt & HT_COV_UNRECORDED)
+		put(o, "unrecorded", json_object_new_boolean(1));
+}
+
 static json_object *
 branch(const struct ht_cov_branch *b)
 {
@@ -102,8 +112,7 @@ branch(const struct ht_cov_branch *b)
 	put_number(o, "taken", b->taken);
 	if (!b->one)
 		put_number(o, "not_taken", b->not_taken);
-	if (b->lost)
-		put(o, "lost", json_object_new_boolean(1));
+	put_doubt(o, b->doubt);
 	return o;
 }
 
@@ -119,6 +128,7 @@ lines(const struct ht_cov_report *r, const struct ht_cov_file *file)
 		put_number(o, "line", l->line);
 		put_number(o, "count", l->count);
 		put_text(o, "state", cover_state(l->state));
+		put_doubt(o, l->doubt);
 		if (l->n_branches) {
 			branches = json_object_new_array();
 			for (uint32_t k = 0; k < l->n_branches; k++)
@@ -195,6 +205,8 @@ functions(const struct ht_cov_report *r)
 		put_number(o, "module", fn->module);
 		put_address(o, "address", fn->addr);
 		put_text(o, "state", cover_state(fn->state));
+		if (fn->state == HT_COV_UNKNOWN)
+			put_doubt(o, fn->doubt);
 		put_number(o, "entries", fn->count);
 		put_number(o, "copies", fn->copies);
 		put_number(o, "inlined", fn->inlined);

@@ -32,7 +32,7 @@ static void
 write_outcome(FILE *f, const struct ht_cov_branch *b, uint32_t block, unsigned outcome, uint64_t count,
               unsigned *found, unsigned *hit)
 {
-	if (!count && b->lost)
+	if (!count && b->doubt)
 		return;
 	++*found;
 	*hit += count != 0;

@@ -7,9 +7,11 @@
 #include "cover.h"
 
 static const char *
-state_text(unsigned state)
+state_text(unsigned state, unsigned doubt)
 {
-	return state == HT_COV_UNKNOWN ? "unknown, trace was lost here" : "not executed";
+	if (state != HT_COV_UNKNOWN)
+		return "not executed";
+	return doubt & HT_COV_LOST ? "unknown, trace was lost" : "unknown, not recorded";
 }
 
 /* Lines that follow each other in the table and did not run, as one range. */
@@ -21,14 +23,17 @@ print_ranges(FILE *f, const struct ht_cov_file *file)
 	for (uint32_t i = 0, k; i < file->n_lines; i = k) {
 		const struct ht_cov_line *l = file->lines;
 
-		for (k = i + 1; k < file->n_lines && l[k].state == l[i].state; k++)
+		for (k = i + 1;
+		     k < file->n_lines && l[k].state == l[i].state && l[k].doubt == l[i].doubt; k++)
 			;
 		if (l[i].state == HT_COV_HIT)
 			continue;
 		if (k - i == 1)
-			fprintf(f, "%s:%u: %s\n", path, l[i].line, state_text(l[i].state));
+			fprintf(f, "%s:%u: %s\n", path, l[i].line,
+			        state_text(l[i].state, l[i].doubt));
 		else
-			fprintf(f, "%s:%u-%u: %s\n", path, l[i].line, l[k - 1].line, state_text(l[i].state));
+			fprintf(f, "%s:%u-%u: %s\n", path, l[i].line, l[k - 1].line,
+			        state_text(l[i].state, l[i].doubt));
 	}
 }
 
@@ -40,7 +45,8 @@ print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file
 		for (uint32_t k = 0; k < file->lines[i].n_branches; k++) {
 			const struct ht_cov_branch *b = &r->branches[file->lines[i].first_branch + k];
 
-			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->one || b->lost)
+			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->one ||
+			    b->doubt)
 				continue;
 			fprintf(f, "%s:%u: branch %u of %u (0x%llx) %s\n", cover_path(file->path), b->line, k + 1,
 			        file->lines[i].n_branches, (unsigned long long)b->addr,
@@ -59,8 +65,9 @@ cover_print_uncovered(FILE *f, const struct ht_cov_report *r)
 		const struct ht_cov_function *fn = &r->functions[i];
 
 		if (fn->file == HT_COV_NONE && fn->state != HT_COV_HIT)
-			fprintf(f, "%s: %s (0x%llx): %s\n", cover_path(r->modules[fn->module].path), fn->shown,
-			        (unsigned long long)fn->addr, state_text(fn->state));
+			fprintf(f, "%s: %s (0x%llx): %s\n", cover_path(r->modules[fn->module].path),
+			        fn->shown, (unsigned long long)fn->addr,
+			        state_text(fn->state, fn->doubt));
 	}
 }
 
@@ -88,7 +95,8 @@ print_branches(FILE *f, const struct ht_cov_report *r, const struct ht_cov_line 
 			fprintf(f, "%12s branch %u: taken %llu, not taken %llu\n", "", k + 1,
 			        (unsigned long long)b->taken, (unsigned long long)b->not_taken);
 		else
-			fprintf(f, "%12s branch %u: %s\n", "", k + 1, state_text(b->state));
+			fprintf(f, "%12s branch %u: %s\n", "", k + 1,
+			        state_text(b->state, b->doubt));
 	}
 }
 

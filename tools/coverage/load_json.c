@@ -94,6 +94,16 @@ flag(json_object *o, const char *key)
 	return v && json_object_get_boolean(v);
 }
 
+/* Of what is unknown, why; nothing is loss. */
+static uint8_t
+doubt(json_object *o, uint8_t state_)
+{
+	uint8_t d =
+	    (flag(o, "lost") ? HT_COV_LOST : 0) | (flag(o, "unrecorded") ? HT_COV_UNRECORDED : 0);
+
+	return !d && state_ == HT_COV_UNKNOWN ? HT_COV_LOST : d;
+}
+
 static int
 read_module(struct reader *r, json_object *o)
 {
@@ -135,10 +145,12 @@ read_branch(struct reader *r, json_object *o, uint32_t file, uint32_t line)
 	b->taken = count(o, "taken");
 	b->not_taken = count(o, "not_taken");
 	b->one = !get(o, "not_taken", json_type_int);
-	b->lost = (uint8_t)flag(o, "lost");
 	if (module >= r->l->modules.n)
 		return wrong(r, "a branch in a module that is not there");
-	return state(o, &b->state) < 0 ? wrong(r, "a branch without a state") : EXIT_OK;
+	if (state(o, &b->state) < 0)
+		return wrong(r, "a branch without a state");
+	b->doubt = doubt(o, b->state);
+	return EXIT_OK;
 }
 
 static int
@@ -176,6 +188,7 @@ read_file(struct reader *r, json_object *o)
 		l->count = count(item, "count");
 		if (!l->line || state(item, &l->state) < 0)
 			return wrong(r, "a line without a number or state");
+		l->doubt = doubt(item, l->state);
 		status = read_branches(r, item, self, l->line);
 	}
 	return status;
@@ -222,6 +235,7 @@ read_functions(struct reader *r, json_object *list)
 		f->inlined = small(o, "inlined");
 		if (!f->name || f->module >= r->l->modules.n || (like.path && !at) || state(o, &f->state) < 0)
 			status = wrong(r, "a function without name, module, file or state");
+		f->doubt = doubt(o, f->state);
 	}
 	free(sorted);
 	return status;

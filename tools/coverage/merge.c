@@ -40,9 +40,6 @@ merge(const struct merge_opts *o, char **paths, int n)
 		status = cover_write_report(&o->report, &c, r);
 		if (o->append && cover_append_sqlite(o->append, &c, r) != EXIT_OK)
 			status = EXIT_ERROR;
-		if (r->gaps)
-			tool_warn("trace was lost at %llu places: what was not seen in the functions there is unknown",
-			          (unsigned long long)r->gaps);
 		if (c.decoded)
 			loss = loss_report(&c.loss, o->fail_on_loss);
 		if (status == EXIT_OK)

@@ -52,6 +52,40 @@ print_report(FILE *f, const struct report_opts *o, const struct cover *c, const 
 		cover_print_uncovered(f, r);
 }
 
+/* Formats that have no word for what is unknown, and leave it out. */
+static const int without_unknown[] = { COVER_lcov, COVER_lcov2, COVER_gcovr, COVER_cobertura };
+
+/* The third state goes to stderr: a table is easily taken for all there is. */
+static void
+tell_unknown(const struct report_opts *o, const struct ht_cov_report *r)
+{
+	const struct ht_cov_tallies *t = &r->total;
+	unsigned doubt = 0;
+	char text[160];
+
+	for (uint32_t i = 0; i < r->n_branches; i++)
+		doubt |= r->branches[i].doubt;
+	for (uint32_t i = 0; i < r->n_functions; i++)
+		doubt |= r->functions[i].state == HT_COV_UNKNOWN ? r->functions[i].doubt : 0;
+	for (uint32_t i = 0; i < r->n_files; i++)
+		for (uint32_t k = 0; k < r->files[i].n_lines; k++)
+			doubt |= r->files[i].lines[k].doubt;
+	if (!t->lines.unknown && !t->branches.unknown && !t->functions.unknown && !t->insns.unknown)
+		return;
+	snprintf(text, sizeof(text),
+	         "%llu lines, %llu branch outcomes and %llu functions are unknown",
+	         (unsigned long long)t->lines.unknown, (unsigned long long)t->branches.unknown,
+	         (unsigned long long)t->functions.unknown);
+	tool_warn("%s: neither hit nor missed, since %s%s%s", text,
+	          doubt & HT_COV_LOST ? "trace was lost" : "",
+	          doubt == (HT_COV_LOST | HT_COV_UNRECORDED) ? " and " : "",
+	          doubt & HT_COV_UNRECORDED ? "they were not recorded" : "");
+	for (size_t i = 0; i < sizeof(without_unknown) / sizeof(*without_unknown); i++)
+		if (o->formats[without_unknown[i]])
+			tool_warn("%s: leaves out what is unknown: the format cannot say it",
+			          o->formats[without_unknown[i]]);
+}
+
 int
 cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
 {
@@ -71,5 +105,6 @@ cover_write_report(const struct report_opts *o, const struct cover *c, const str
 	for (int i = 0; i < COVER_FORMAT_COUNT; i++)
 		if (o->formats[i] && writers[i](o->formats[i], c, r) != EXIT_OK)
 			status = EXIT_ERROR;
+	tell_unknown(o, r);
 	return status;
 }

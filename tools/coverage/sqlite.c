@@ -14,36 +14,52 @@
 
 #define WAIT_MS 60000 /* for another process that is adding its run */
 
+/* Of all runs together.  A run that did not record a thing does not speak of it. */
+#define STATE                                                                                    \
+	"CASE WHEN max(state = 'hit') THEN 'hit' WHEN max(state = 'unknown' AND NOT unrecorded)" \
+	" THEN 'unknown' WHEN max(state = 'not hit') THEN 'not hit' ELSE 'unknown' END"
+
 static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, time TEXT NOT NULL, captures TEXT NOT NULL,"
-	" software INTEGER NOT NULL, gaps INTEGER NOT NULL);"
-	"CREATE TABLE IF NOT EXISTS modules (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, found_by TEXT);"
-	"CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, file INTEGER REFERENCES files, line INTEGER"
-	" NOT NULL, name TEXT NOT NULL, linkage_name TEXT NOT NULL, full_name TEXT NOT NULL, module INTEGER NOT NULL"
-	" REFERENCES modules, address INTEGER NOT NULL, UNIQUE (linkage_name, name, file, line, module, address));"
-	"CREATE TABLE IF NOT EXISTS function_counts (run INTEGER NOT NULL REFERENCES runs, function INTEGER NOT NULL"
-	" REFERENCES functions, entries INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (run, function))"
-	" WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS line_counts (run INTEGER NOT NULL REFERENCES runs, file INTEGER NOT NULL"
-	" REFERENCES files, line INTEGER NOT NULL, count INTEGER NOT NULL, state TEXT NOT NULL,"
-	" PRIMARY KEY (run, file, line)) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS branch_counts (run INTEGER NOT NULL REFERENCES runs, module INTEGER NOT NULL"
-	" REFERENCES modules, address INTEGER NOT NULL, file INTEGER REFERENCES files, line INTEGER NOT NULL,"
-	" function INTEGER REFERENCES functions, taken INTEGER NOT NULL, not_taken INTEGER NOT NULL,"
-	" state TEXT NOT NULL, lost INTEGER NOT NULL);"
-	"CREATE INDEX IF NOT EXISTS branch_places ON branch_counts (file, line);"
-	"CREATE VIEW IF NOT EXISTS lines AS SELECT path, line, sum(count) AS count, CASE WHEN max(state = 'hit')"
-	" THEN 'hit' WHEN max(state = 'unknown') THEN 'unknown' ELSE 'not hit' END AS state"
-	" FROM line_counts JOIN files ON files.id = file GROUP BY file, line;"
-	"CREATE VIEW IF NOT EXISTS branches AS SELECT modules.path AS module, address, files.path AS path, line,"
-	" sum(taken) AS taken, sum(not_taken) AS not_taken, max(lost) AS lost FROM branch_counts"
-	" JOIN modules ON modules.id = module LEFT JOIN files ON files.id = file"
-	" GROUP BY branch_counts.module, address, file, line;"
-	"CREATE VIEW IF NOT EXISTS functions_run AS SELECT files.path AS path, line, full_name AS name,"
-	" sum(entries) AS entries, CASE WHEN max(state = 'hit') THEN 'hit' WHEN max(state = 'unknown') THEN 'unknown'"
-	" ELSE 'not hit' END AS state FROM function_counts JOIN functions ON functions.id = function"
-	" LEFT JOIN files ON files.id = functions.file GROUP BY function;";
+    "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, time TEXT NOT NULL, captures TEXT "
+    "NOT NULL,"
+    " software INTEGER NOT NULL, gaps INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS modules (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, "
+    "found_by TEXT);"
+    "CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, file INTEGER REFERENCES files, "
+    "line INTEGER"
+    " NOT NULL, name TEXT NOT NULL, linkage_name TEXT NOT NULL, full_name TEXT NOT NULL, module "
+    "INTEGER NOT NULL"
+    " REFERENCES modules, address INTEGER NOT NULL, UNIQUE (linkage_name, name, file, line, "
+    "module, address));"
+    "CREATE TABLE IF NOT EXISTS function_counts (run INTEGER NOT NULL REFERENCES runs, function "
+    "INTEGER NOT NULL"
+    " REFERENCES functions, entries INTEGER NOT NULL, state TEXT NOT NULL, unrecorded INTEGER NOT "
+    "NULL,"
+    " PRIMARY KEY (run, function)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS line_counts (run INTEGER NOT NULL REFERENCES runs, file INTEGER "
+    "NOT NULL"
+    " REFERENCES files, line INTEGER NOT NULL, count INTEGER NOT NULL, state TEXT NOT NULL,"
+    " unrecorded INTEGER NOT NULL, PRIMARY KEY (run, file, line)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS branch_counts (run INTEGER NOT NULL REFERENCES runs, module "
+    "INTEGER NOT NULL"
+    " REFERENCES modules, address INTEGER NOT NULL, file INTEGER REFERENCES files, line INTEGER "
+    "NOT NULL,"
+    " function INTEGER REFERENCES functions, taken INTEGER NOT NULL, not_taken INTEGER NOT NULL,"
+    " state TEXT NOT NULL, lost INTEGER NOT NULL, unrecorded INTEGER NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS branch_places ON branch_counts (file, line);"
+    "CREATE VIEW IF NOT EXISTS lines AS SELECT path, line, sum(count) AS count, " STATE " AS state"
+    " FROM line_counts JOIN files ON files.id = file GROUP BY file, line;"
+    "CREATE VIEW IF NOT EXISTS branches AS SELECT modules.path AS module, address, files.path AS "
+    "path, line,"
+    " sum(taken) AS taken, sum(not_taken) AS not_taken, max(lost) AS lost, min(unrecorded) AS "
+    "unrecorded"
+    " FROM branch_counts JOIN modules ON modules.id = module LEFT JOIN files ON files.id = file"
+    " GROUP BY branch_counts.module, address, file, line;"
+    "CREATE VIEW IF NOT EXISTS functions_run AS SELECT files.path AS path, line, full_name AS name,"
+    " sum(entries) AS entries, " STATE
+    " AS state FROM function_counts JOIN functions ON functions.id = function"
+    " LEFT JOIN files ON files.id = functions.file GROUP BY function;";
 
 struct db {
 	sqlite3     *handle;
@@ -173,7 +189,7 @@ add_functions(struct db *db, const struct ht_cov_report *r)
 	                                 " AND line = ?2 AND (?1 IS NOT NULL OR (module = ?6 AND address = ?7))");
 	sqlite3_stmt *make = prepare(db, "INSERT INTO functions (file, line, name, linkage_name, full_name, module,"
 	                                 " address) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id");
-	sqlite3_stmt *count = prepare(db, "INSERT INTO function_counts VALUES (?, ?, ?, ?)");
+	sqlite3_stmt *count = prepare(db, "INSERT INTO function_counts VALUES (?, ?, ?, ?, ?)");
 	int rc = find && make && count ? 0 : -1;
 
 	for (uint32_t i = 0; i < r->n_functions && rc == 0; i++) {
@@ -196,6 +212,7 @@ add_functions(struct db *db, const struct ht_cov_report *r)
 		sqlite3_bind_int64(count, 2, db->functions[i]);
 		sqlite3_bind_int64(count, 3, (sqlite3_int64)fn->count);
 		bind_text(count, 4, cover_state(fn->state));
+		sqlite3_bind_int(count, 5, fn->doubt == HT_COV_UNRECORDED);
 		if (rc == 0)
 			rc = step(db, count, NULL);
 	}
@@ -207,7 +224,7 @@ add_functions(struct db *db, const struct ht_cov_report *r)
 static int
 add_lines(struct db *db, const struct ht_cov_report *r)
 {
-	sqlite3_stmt *s = prepare(db, "INSERT INTO line_counts VALUES (?, ?, ?, ?, ?)");
+	sqlite3_stmt *s = prepare(db, "INSERT INTO line_counts VALUES (?, ?, ?, ?, ?, ?)");
 	int rc = s ? 0 : -1;
 
 	for (uint32_t i = 0; i < r->n_files && rc == 0; i++)
@@ -219,6 +236,7 @@ add_lines(struct db *db, const struct ht_cov_report *r)
 			sqlite3_bind_int64(s, 3, l->line);
 			sqlite3_bind_int64(s, 4, (sqlite3_int64)l->count);
 			bind_text(s, 5, cover_state(l->state));
+			sqlite3_bind_int(s, 6, l->doubt == HT_COV_UNRECORDED);
 			rc = step(db, s, NULL);
 		}
 	return finish(s, rc);
@@ -227,7 +245,8 @@ add_lines(struct db *db, const struct ht_cov_report *r)
 static int
 add_branches(struct db *db, const struct ht_cov_report *r)
 {
-	sqlite3_stmt *s = prepare(db, "INSERT INTO branch_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	sqlite3_stmt *s =
+	    prepare(db, "INSERT INTO branch_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = s ? 0 : -1;
 
 	for (uint32_t i = 0; i < r->n_branches && rc == 0; i++) {
@@ -242,7 +261,8 @@ add_branches(struct db *db, const struct ht_cov_report *r)
 		sqlite3_bind_int64(s, 7, (sqlite3_int64)b->taken);
 		sqlite3_bind_int64(s, 8, (sqlite3_int64)b->not_taken);
 		bind_text(s, 9, cover_state(b->state));
-		sqlite3_bind_int(s, 10, b->lost);
+		sqlite3_bind_int(s, 10, b->doubt & HT_COV_LOST);
+		sqlite3_bind_int(s, 11, !!(b->doubt & HT_COV_UNRECORDED));
 		rc = step(db, s, NULL);
 	}
 	return finish(s, rc);

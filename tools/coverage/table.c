@@ -73,7 +73,7 @@ unsigned
 cover_outcome(const struct ht_cov_branch *b, int taken)
 {
 	return (taken ? b->taken : b->not_taken) ? HT_COV_HIT
-	       : b->lost                         ? HT_COV_UNKNOWN
+	       : b->doubt                        ? HT_COV_UNKNOWN
 	                                         : HT_COV_NOT_HIT;
 }
 

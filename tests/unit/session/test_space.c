@@ -289,6 +289,64 @@ fork_copies_and_parts(void **state)
 	reads_nothing(x->v, 0x20000);
 }
 
+/* The start addresses of mappings, by their fifth digit. */
+static int
+note_mapping(void *arg, const struct ht_mapping *m)
+{
+	assert_non_null(m->module);
+	assert_true(m->end > m->start);
+	*(unsigned *)arg |= 1u << (m->start >> 16);
+	return m->start == 0x70000 ? 77 : 0;
+}
+
+static void
+all_mappings_of_a_life(void **state)
+{
+	struct fixture *x = *state;
+	const struct {
+		int32_t pid;
+		unsigned want;
+	} all[] = {
+		{ 1, 1 << 1 | 1 << 2 | 1 << 6 },
+		{ 2, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 },
+		{ 5, 1 << 5 | 1 << 6 },
+		{ 9, 1 << 6 },
+		{ -1, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 },
+	};
+	unsigned got = 0;
+
+	fake_map(&x->fake, 0, 1, 0x10000, 0x1000, 0, x->path);
+	fake_fork(&x->fake, 10, 2, 2, 1, 1);
+	fake_fork(&x->fake, 15, 1, 1, 2, 2); /* a damaged file: a circle */
+	fake_map(&x->fake, 20, 2, 0x30000, 0x1000, 0, x->path);
+	fake_unmap(&x->fake, 25, 2, 0x30000, 0x1000); /* was there all the same */
+	fake_comm(&x->fake, 30, 2, 2, "new", 1);
+	fake_map(&x->fake, 40, 2, 0x40000, 0x1000, 0, x->path);
+	fake_map(&x->fake, 40, 5, 0x50000, 0x1000, 0, x->path);
+	fake_map(&x->fake, 50, 1, 0x20000, 0x1000, 0, x->path);
+	fake_map(&x->fake, 0, -1, 0x60000, 0x1000, 0, x->path)->u.map.flags |= HT_MAP_KERNEL;
+	go(x, 1);
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		got = 0;
+		assert_int_equal(ht_session_mappings(x->s, all[i].pid, note_mapping, &got), 0);
+		/* In the circle both know of each other. */
+		assert_int_equal(all[i].pid == 1 ? got & all[i].want : got, all[i].want);
+	}
+}
+
+static void
+a_walk_over_mappings_ends_when_told(void **state)
+{
+	struct fixture *x = *state;
+	unsigned got = 0;
+
+	fake_map(&x->fake, 0, 1, 0x70000, 0x1000, 0, x->path);
+	fake_map(&x->fake, 1, 1, 0x80000, 0x1000, 0, x->path);
+	go(x, 1);
+	assert_int_equal(ht_session_mappings(x->s, 1, note_mapping, &got), 77);
+	assert_int_equal(got, 1 << 7);
+}
+
 static void
 synthesised_fork_copies_nothing(void **state)
 {
@@ -481,6 +539,8 @@ main(void)
 		T(data_mapping_takes_code_away),
 		T(same_mapping_again_is_no_change),
 		T(fork_copies_and_parts),
+		T(all_mappings_of_a_life),
+		T(a_walk_over_mappings_ends_when_told),
 		T(synthesised_fork_copies_nothing),
 		T(exec_empties),
 		T(pid_that_comes_again_starts_anew),

@@ -303,9 +303,9 @@ code_of_no_module_is_told(void **state)
 	ht_coverage_free(c);
 }
 
-/* What was not seen around a gap is unknown there, and only there. */
+/* After a gap anything that was mapped may have run unseen. */
 static void
-a_gap_makes_its_function_unknown(void **state)
+a_gap_leaves_nothing_missed(void **state)
 {
 	struct ht_coverage *c = new_counts();
 	struct ht_event ev[2] = { block(at(cov_p0), at(cov_p2), 3), { .kind = HT_EV_GAP } };
@@ -317,14 +317,15 @@ a_gap_makes_its_function_unknown(void **state)
 	r = make_report(c);
 	f = function(r, "cov_probe");
 	assert_int_equal(r->gaps, 1);
-	assert_int_equal(f->lost, 1);
+	assert_int_equal(f->doubt, HT_COV_LOST);
 	assert_int_equal(f->state, HT_COV_HIT);
 	assert_int_equal(f->tally.insns.hit, 3);
 	assert_int_equal(f->tally.insns.unknown, 4);
 	assert_int_equal(f->tally.branches.unknown, 2);
 	assert_int_equal(the_branch(r)->state, HT_COV_UNKNOWN);
-	assert_int_equal(function(r, "cov_other")->lost, 0);
-	assert_int_equal(function(r, "cov_other")->tally.insns.unknown, 0);
+	assert_int_equal(function(r, "cov_other")->state, HT_COV_UNKNOWN);
+	assert_int_equal(line(r, first_line + 3)->doubt, HT_COV_LOST);
+	assert_int_equal(r->total.insns.hit + r->total.insns.unknown, r->total.insns.all);
 	ht_cov_report_free(r);
 	ht_coverage_free(c);
 }
@@ -340,10 +341,144 @@ the_place_after_a_gap_counts_too(void **state)
 	feed(c, ev, 1);
 	feed(c, ev + 1, 1);
 	r = make_report(c);
-	assert_int_equal(function(r, "cov_probe")->lost, 1);
+	assert_int_equal(r->modules[0].gaps, 1);
 	assert_int_equal(function(r, "cov_probe")->tally.insns.unknown, 5);
 	ht_cov_report_free(r);
 	ht_coverage_free(c);
+}
+
+/* The session of a capture that was limited to `limit`. */
+static struct ht_session *
+limited(const struct ht_limit *limit, struct ht_container **container)
+{
+	struct ht_session *s;
+	struct ht_capture_info *info;
+	struct ht_diag diag;
+
+	assert_int_equal(ht_container_open(fx.path, NULL, container, &diag), 0);
+	info = (struct ht_capture_info *)(uintptr_t)ht_container_info(*container);
+	info->filter = "a test";
+	info->limits = limit;
+	info->n_limits = limit != NULL;
+	assert_int_equal(ht_session_open(*container, NULL, &s, &diag), 0);
+	return s;
+}
+
+/* Of cov_probe alone one half was recorded: the rest is silent about what it did not see. */
+static void
+what_was_not_recorded_is_unknown(void **state)
+{
+	const struct ht_limit limits[] = {
+		{ HT_LIMIT_ADDRESS, at(cov_probe), at(cov_p4), NULL },
+		{ HT_LIMIT_MODULE, 0, 0, "test_cov*" },
+		{ HT_LIMIT_MODULE, 0, 0, "other*" },
+		{ HT_LIMIT_FILE, 0, 1 << 30, fx.self },
+		{ HT_LIMIT_FILE, 0, 1 << 30, "/else" },
+	};
+	const struct {
+		int limit;
+		unsigned unknown, not_hit;
+	} want[] = {
+		{ 0, 3, 4 }, { 1, 0, 7 }, { 2, 7, 0 }, { 3, 0, 7 }, { 4, 7, 0 }, { -1, 7, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		struct ht_container *container;
+		struct ht_session *s =
+		    limited(want[i].limit < 0 ? NULL : &limits[want[i].limit], &container);
+		const struct ht_cov_function *f;
+		struct ht_cov_report *r;
+		struct ht_coverage *c;
+
+		assert_int_equal(ht_coverage_new(&c), 0);
+		assert_int_equal(ht_coverage_add_session(c, s), 0);
+		r = make_report(c);
+		f = function(r, "cov_probe");
+		assert_int_equal(f->tally.insns.unknown, want[i].unknown);
+		assert_int_equal(f->tally.insns.all - f->tally.insns.unknown, want[i].not_hit);
+		assert_int_equal(f->state, want[i].unknown ? HT_COV_UNKNOWN : HT_COV_NOT_HIT);
+		assert_int_equal(the_branch(r)->doubt,
+		                 want[i].unknown == 7 ? HT_COV_UNRECORDED : 0);
+		assert_int_equal(r->total.insns.hit, 0);
+		ht_cov_report_free(r);
+		/* Another capture that looked at all of it knows. */
+		assert_int_equal(ht_coverage_add_session(c, fx.session), 0);
+		r = make_report(c);
+		assert_int_equal(r->total.insns.unknown, 0);
+		ht_cov_report_free(r);
+		ht_coverage_free(c);
+		ht_session_close(s);
+		ht_container_close(container);
+	}
+}
+
+/* A sampled capture shows what ran, and is silent about all else; loss makes that no worse. */
+static void
+what_was_sampled_misses_nothing(void **state)
+{
+	struct ht_container *container;
+	struct ht_session *s = limited(NULL, &container);
+	struct ht_capture_info *info =
+	    (struct ht_capture_info *)(uintptr_t)ht_container_info(container);
+	struct ht_view *view;
+	struct ht_event ev[2] = { block(at(cov_p0), at(cov_p2), 3), { .kind = HT_EV_GAP } };
+	struct ht_coverage *c;
+	struct ht_cov_report *r;
+
+	(void)state;
+	info->filter = NULL;
+	info->sampled = 1;
+	assert_int_equal(ht_coverage_new(&c), 0);
+	assert_int_equal(ht_coverage_add_session(c, s), 0);
+	assert_int_equal(ht_view_new(s, PID, &view), 0);
+	ht_view_advance(view, 1);
+	assert_int_equal(ht_coverage_events(c, view, ev, 2), 0);
+	assert_int_equal(ht_coverage_end_stream(c), 0);
+	r = make_report(c);
+	assert_int_equal(function(r, "cov_probe")->tally.insns.hit, 3);
+	assert_int_equal(r->total.insns.hit, 3);
+	assert_int_equal(r->total.insns.unknown, r->total.insns.all - 3);
+	assert_int_equal(the_branch(r)->doubt & HT_COV_UNRECORDED, HT_COV_UNRECORDED);
+	assert_int_equal(line(r, first_line + 3)->state, HT_COV_UNKNOWN);
+	ht_cov_report_free(r);
+	ht_coverage_free(c);
+	ht_view_free(view);
+	ht_session_close(s);
+	ht_container_close(container);
+}
+
+/* Two halves are a whole, in either order; what both left out stays unknown. */
+static void
+recordings_of_parts_add_up(void **state)
+{
+	const struct ht_limit low = { HT_LIMIT_ADDRESS, at(cov_probe), at(cov_p3), NULL };
+	const struct ht_limit high = { HT_LIMIT_ADDRESS, at(cov_p4), at(cov_other), NULL };
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		struct ht_container *container[2];
+		struct ht_session *s[2] = { limited(turn ? &high : &low, &container[0]),
+			                    limited(turn ? &low : &high, &container[1]) };
+		struct ht_coverage *c, *d;
+		struct ht_cov_report *r;
+
+		assert_int_equal(ht_coverage_new(&c), 0);
+		assert_int_equal(ht_coverage_new(&d), 0);
+		assert_int_equal(ht_coverage_add_session(c, s[0]), 0);
+		assert_int_equal(ht_coverage_add_session(d, s[1]), 0);
+		assert_int_equal(ht_coverage_merge(c, d), 0);
+		r = make_report(c);
+		assert_int_equal(function(r, "cov_probe")->tally.insns.unknown, 1);
+		assert_int_equal(function(r, "cov_other")->tally.insns.unknown, 1);
+		ht_cov_report_free(r);
+		ht_coverage_free(c);
+		ht_coverage_free(d);
+		for (int i = 0; i < 2; i++) {
+			ht_session_close(s[i]);
+			ht_container_close(container[i]);
+		}
+	}
 }
 
 static int
@@ -484,7 +619,10 @@ main(void)
 		cmocka_unit_test(one_side_then_both),
 		cmocka_unit_test(a_branch_may_open_a_batch),
 		cmocka_unit_test(code_of_no_module_is_told),
-		cmocka_unit_test(a_gap_makes_its_function_unknown),
+		cmocka_unit_test(a_gap_leaves_nothing_missed),
+		cmocka_unit_test(what_was_not_recorded_is_unknown),
+		cmocka_unit_test(what_was_sampled_misses_nothing),
+		cmocka_unit_test(recordings_of_parts_add_up),
 		cmocka_unit_test(the_place_after_a_gap_counts_too),
 		cmocka_unit_test(merged_is_counted_together),
 		cmocka_unit_test(lines_follow_the_branch),

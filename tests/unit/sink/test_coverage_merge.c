@@ -62,9 +62,15 @@ some_count(void)
 }
 
 static uint8_t
-state_of(uint64_t count)
+some_doubt(void)
 {
-	return count ? HT_COV_HIT : roll(3) ? HT_COV_NOT_HIT : HT_COV_UNKNOWN;
+	return (uint8_t)(roll(3) ? 0 : 1 + roll(3));
+}
+
+static uint8_t
+state_of(uint64_t count, uint8_t doubt)
+{
+	return count ? HT_COV_HIT : doubt ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
 }
 
 /* Which branches a module has at a line follows from the two: it is the same file in each report. */
@@ -109,10 +115,16 @@ make_branches(struct sample *s, uint32_t file, uint32_t line)
 		for (unsigned k = 0; k < branches_of(place, file, line); k++) {
 			struct ht_cov_branch *b = &s->branches[s->r.n_branches++];
 
-			*b = (struct ht_cov_branch){ .file = file, .line = line, .module = m,
-				.function = HT_COV_NONE, .addr = place * 1000 + file * 100 + line * 10 + k,
-				.taken = some_count(), .not_taken = some_count(), .lost = roll(4) == 0 };
-			b->state = b->taken || b->not_taken ? HT_COV_HIT : b->lost ? HT_COV_UNKNOWN : HT_COV_NOT_HIT;
+			*b = (struct ht_cov_branch){ .file = file,
+				                     .line = line,
+				                     .module = m,
+				                     .function = HT_COV_NONE,
+				                     .addr =
+				                         place * 1000 + file * 100 + line * 10 + k,
+				                     .taken = some_count(),
+				                     .not_taken = some_count(),
+				                     .doubt = some_doubt() };
+			b->state = state_of(b->taken | b->not_taken, b->doubt);
 		}
 	}
 }
@@ -136,10 +148,15 @@ make(void)
 		s->files[f] = (struct ht_cov_file){ .path = paths[f], .lines = &s->lines[n_lines] };
 		for (uint32_t l = 1; l <= LINES; l++) {
 			uint64_t count = some_count();
+			uint8_t doubt = count ? 0 : some_doubt();
 
 			if (roll(4) == 0)
 				continue;
-			s->lines[n_lines++] = (struct ht_cov_line){ .line = l, .count = count, .state = state_of(count) };
+			s->lines[n_lines++] =
+			    (struct ht_cov_line){ .line = l,
+				                  .count = count,
+				                  .doubt = doubt,
+				                  .state = state_of(count, doubt) };
 			s->files[f].n_lines++;
 			make_branches(s, f, l);
 		}
@@ -154,7 +171,8 @@ make(void)
 		*fn = (struct ht_cov_function){ .name = names[i], .shown = names[i], .file = file, .line = 1 + i % 3,
 			.end_line = 2 + roll(4), .module = roll(s->r.n_modules), .addr = roll(50), .count = some_count(),
 			.copies = roll(3) };
-		fn->state = state_of(fn->count);
+		fn->doubt = some_doubt();
+		fn->state = state_of(fn->count, fn->doubt);
 		if (i == 4 && roll(2)) /* one report knows the name in the source, too */
 			fn->linkage = names[i], fn->name = "G";
 	}
@@ -200,8 +218,10 @@ text_of(const struct ht_cov_report *r)
 		fprintf(f, "file %s", r->files[i].path);
 		put_tallies(f, &r->files[i].tally);
 		for (uint32_t k = 0; k < r->files[i].n_lines; k++)
-			fprintf(f, "line %u %u %llu %u\n", r->files[i].lines[k].line, r->files[i].lines[k].state,
-			        (unsigned long long)r->files[i].lines[k].count, r->files[i].lines[k].n_branches);
+			fprintf(f, "line %u %u %u %llu %u\n", r->files[i].lines[k].line,
+			        r->files[i].lines[k].state, r->files[i].lines[k].doubt,
+			        (unsigned long long)r->files[i].lines[k].count,
+			        r->files[i].lines[k].n_branches);
 	}
 	for (uint32_t i = 0; i < r->n_functions; i++) {
 		const struct ht_cov_function *n = &r->functions[i];
@@ -215,8 +235,8 @@ text_of(const struct ht_cov_report *r)
 		const struct ht_cov_branch *b = &r->branches[i];
 
 		fprintf(f, "branch %u:%u %u+%llu %llu %llu %u %u\n", b->file, b->line, b->module,
-		        (unsigned long long)b->addr, (unsigned long long)b->taken, (unsigned long long)b->not_taken,
-		        b->state, b->lost);
+		        (unsigned long long)b->addr, (unsigned long long)b->taken,
+		        (unsigned long long)b->not_taken, b->state, b->doubt);
 	}
 	fclose(f);
 	return text;
@@ -313,7 +333,21 @@ line_of(const struct ht_cov_report *r, const char *path, uint32_t line)
 	return NULL;
 }
 
-/* Each line by hand: the sum of the counts, and the strongest state. */
+/* Hit, or lost by one, or not hit by one that looked, or recorded by none. */
+static int
+state_by_hand(const struct ht_cov_line *const l[2])
+{
+	int hit = 0, lost = 0, looked = 0;
+
+	for (int i = 0; i < 2; i++) {
+		hit |= l[i] && l[i]->state == HT_COV_HIT;
+		lost |= l[i] && l[i]->state == HT_COV_UNKNOWN && (l[i]->doubt & HT_COV_LOST);
+		looked |= l[i] && l[i]->state == HT_COV_NOT_HIT;
+	}
+	return hit ? HT_COV_HIT : lost ? HT_COV_UNKNOWN : looked ? HT_COV_NOT_HIT : HT_COV_UNKNOWN;
+}
+
+/* Each line by hand: the sum of the counts, and the state. */
 static void
 test_lines_by_hand(void **state)
 {
@@ -334,13 +368,13 @@ test_lines_by_hand(void **state)
 				const struct ht_cov_line *x = line_of(in[0], paths[f], l), *y = line_of(in[1], paths[f], l);
 				const struct ht_cov_line *z = line_of(r, paths[f], l);
 				uint64_t p = x ? x->count : 0, q = y ? y->count : 0;
-				int unknown = (x && x->state == HT_COV_UNKNOWN) || (y && y->state == HT_COV_UNKNOWN);
+				const struct ht_cov_line *const both[2] = { x, y };
 
 				assert_int_equal(!z, !x && !y);
 				if (!z)
 					continue;
 				assert_true(z->count == (p > UINT64_MAX - q ? UINT64_MAX : p + q));
-				assert_int_equal(z->state, z->count ? HT_COV_HIT : unknown ? HT_COV_UNKNOWN : HT_COV_NOT_HIT);
+				assert_int_equal(z->state, state_by_hand(both));
 			}
 		ht_cov_report_free(r);
 		free(a);
@@ -355,8 +389,14 @@ test_branches_by_hand(void **state)
 	struct ht_cov_module m = { .path = "/bin/p", .chosen = 1 };
 	struct ht_cov_line l = { .line = 3, .count = 1, .state = HT_COV_HIT };
 	struct ht_cov_file f = { .path = "/a.c", .lines = &l, .n_lines = 1 };
-	struct ht_cov_branch b1 = { .file = 0, .line = 3, .function = HT_COV_NONE, .addr = 16, .taken = 2, .lost = 1,
-		.state = HT_COV_HIT }, b2 = b1;
+	struct ht_cov_branch b1 = { .file = 0,
+		                    .line = 3,
+		                    .function = HT_COV_NONE,
+		                    .addr = 16,
+		                    .taken = 2,
+		                    .doubt = HT_COV_LOST,
+		                    .state = HT_COV_HIT },
+			     b2 = b1;
 	struct ht_cov_report one = { .modules = &m, .n_modules = 1, .files = &f, .n_files = 1, .branches = &b1,
 		.n_branches = 1 }, two = one, *r;
 	const struct ht_cov_report *in[] = { &one, &two };
@@ -364,7 +404,7 @@ test_branches_by_hand(void **state)
 	(void)state;
 	b2.taken = 0;
 	b2.not_taken = 0;
-	b2.lost = 0;
+	b2.doubt = 0;
 	b2.state = HT_COV_NOT_HIT;
 	two.branches = &b2;
 	r = sum(in, 2);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What tracing was limited to, as a recorder writes it into its file. */
+#ifndef CONTAINER_LIMITS_H
+#define CONTAINER_LIMITS_H
+
+#include <hwtrace/container.h>
+
+/*
+ * The list that ht_filter_build() makes: texts with a NUL each, and one more at
+ * the end.  `*out` is to be freed by the caller; its names lie in `list`.  What
+ * is no such list gives none.  Returns 0 or -HT_ENOMEM.
+ */
+int ht_limits_read(const char *list, size_t size, struct ht_limit **out, uint32_t *n);
+
+#endif
