@@ -169,6 +169,30 @@ printf 'TN:\nSF:/nowhere/"><b>.c\nFN:1,<i>x</i>&amp;\nFNDA:2,<i>x</i>&amp;\nDA:1
 is "of a tracefile: status" 0 $?
 pages "of a tracefile: counts, states and branches" other other.json
 
+# -- in a browser
+python3 - <<'P' >many.info
+for d in range(50):
+    for n in range(100):
+        print("SF:/nowhere/d%02d/s%d/file%03d.c\nFN:1,f%d_%d\nFNDA:%d,f%d_%d" % (d, n % 7, n, d, n, n % 2, d, n))
+        for line in range(1, 4 + n % 9):
+            print("DA:%d,%d" % (line, n % 2 * (line + d) % 5))
+        print("end_of_record")
+P
+"$hwtrace" merge -o report --html many --json many.json many.info 2>err
+is "5,000 files: status" 0 $?
+pages "5,000 files: counts and states" many many.json
+axe=${AXE:--}
+[ "$axe" != - ] || skip "axe-core" "AXE=path/to/axe.min.js looks for what is not accessible"
+if command -v chromium >/dev/null; then
+	mkdir -p "$top/$BUILD/tests/html"
+	python3 "$top/tests/tools/check_browser.py" "$tmp" "$top/$BUILD/tests/html" "$axe" \
+		out json lost lost2.json other other.json many many.json >browser.out 2>&1
+	is "browser: status" 0 $?
+	cat browser.out
+else
+	skip "browser" "chromium is not installed"
+fi
+
 # -- what stands in the way
 : >file
 "$hwtrace" coverage -o report --html file data >out.txt 2>err

@@ -7,17 +7,40 @@
 #include "html.h"
 
 FILE *
-html_begin(const struct html *h, const char *page, const char *up, const char *title)
+html_open(const struct html *h, const char *name)
 {
 	char *path;
 	FILE *f;
 
-	if (asprintf(&path, "%s/%s", h->dir, page) < 0) {
+	if (asprintf(&path, "%s/%s", h->dir, name) < 0) {
 		tool_error("out of memory");
 		return NULL;
 	}
 	f = cover_open(path);
 	free(path);
+	return f;
+}
+
+int
+html_close(const struct html *h, FILE *f, const char *name)
+{
+	char *path;
+	int status;
+
+	if (asprintf(&path, "%s/%s", h->dir, name) < 0) {
+		fclose(f);
+		return tool_error("out of memory");
+	}
+	status = cover_close(f, path);
+	free(path);
+	return status;
+}
+
+FILE *
+html_begin(const struct html *h, const char *page, const char *up, const char *title)
+{
+	FILE *f = html_open(h, page);
+
 	if (!f)
 		return NULL;
 	/* The policy keeps the promise that a report asks no network for anything. */
@@ -38,17 +61,8 @@ html_begin(const struct html *h, const char *page, const char *up, const char *t
 int
 html_end(const struct html *h, FILE *f, const char *page)
 {
-	char *path;
-	int status;
-
 	fputs("</body>\n</html>\n", f);
-	if (asprintf(&path, "%s/%s", h->dir, page) < 0) {
-		fclose(f);
-		return tool_error("out of memory");
-	}
-	status = cover_close(f, path);
-	free(path);
-	return status;
+	return html_close(h, f, page);
 }
 
 static int
@@ -70,19 +84,12 @@ make_folder(const char *dir, const char *name)
 static int
 write_asset(const struct html *h, const struct html_asset *a)
 {
-	char *path;
-	FILE *f;
-	int status = EXIT_ERROR;
+	FILE *f = html_open(h, a->name);
 
-	if (asprintf(&path, "%s/%s", h->dir, a->name) < 0)
-		return tool_error("out of memory");
-	f = cover_open(path);
-	if (f) {
-		fwrite(a->start, 1, (size_t)(a->end - a->start), f);
-		status = cover_close(f, path);
-	}
-	free(path);
-	return status;
+	if (!f)
+		return EXIT_ERROR;
+	fwrite(a->start, 1, (size_t)(a->end - a->start), f);
+	return html_close(h, f, a->name);
 }
 
 static int
@@ -117,6 +124,8 @@ write_all(struct html *h)
 	for (uint32_t i = 0; i < h->r->n_modules && status == EXIT_OK; i++)
 		if (html_module_has_page(h, i))
 			status = html_write_module(h, i);
+	if (status == EXIT_OK)
+		status = html_write_search(h);
 	return status == EXIT_OK ? html_write_index(h) : status;
 }
 

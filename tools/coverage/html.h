@@ -34,14 +34,22 @@ void html_key(FILE *f, const char *name, const struct ht_cov_tally *t);
 /* "FOLDER/NAME-HASH.html": a file's name that `name` and `key` give, the same in each report. */
 char *html_page_name(const char *folder, const char *name, const char *key);
 
+/* html.c: a file in the report's folder; NULL and EXIT_ERROR are told. */
+FILE *html_open(const struct html *h, const char *name);
+int html_close(const struct html *h, FILE *f, const char *name);
 /*
- * html.c: a page of the report from its head to the opening of its content, and
+ * A page of the report from its head to the opening of its content, and
  * the end of it.  `up` leads to the report's folder: "" or "../".
  */
 FILE *html_begin(const struct html *h, const char *page, const char *up, const char *title);
 int html_end(const struct html *h, FILE *f, const char *page);
 
+/* html_search.c: the names, for the script; after the pages of functions. */
+int html_write_search(const struct html *h);
+
 /* html_functions.c: the functions of a file, and of a module those that no file is known of. */
+/* The first line with code at or behind `line`, which always has a place in the page; 0 = none. */
+uint32_t html_place(const struct ht_cov_file *file, uint32_t line);
 void html_functions(const struct html *h, FILE *f, uint32_t file);
 int html_module_has_page(const struct html *h, uint32_t module);
 /* Its name, to be freed; NULL: out of memory. */

@@ -4,9 +4,8 @@
 
 #include "html.h"
 
-/* The first line with code at or behind `line`, which always has a place in the page; 0 = none. */
-static uint32_t
-place(const struct ht_cov_file *file, uint32_t line)
+uint32_t
+html_place(const struct ht_cov_file *file, uint32_t line)
 {
 	uint32_t lo = 0, hi = file->n_lines;
 
@@ -40,7 +39,7 @@ row(const struct html *h, FILE *f, const struct ht_cov_function *fn)
 {
 	const struct ht_cov_file *file = fn->file != HT_COV_NONE ? &h->r->files[fn->file] : NULL;
 	const char *name = fn->shown[0] ? fn->shown : "(nameless)";
-	uint32_t at = file ? place(file, fn->line) : 0;
+	uint32_t at = file ? html_place(file, fn->line) : 0;
 
 	html(f, "<tr class=\"%s\"><th scope=\"row\">", html_class(fn->state));
 	if (at)

@@ -148,11 +148,14 @@ files(const struct html *h, FILE *f)
 		size_t above = (size_t)(cover_path(r->files[0].path) - r->files[0].path);
 		struct ht_cov_tallies sum;
 
-		if (above >= skip)
+		if (above > skip)
 			above = 0;
 		sum_files(r->files, r->n_files, &sum);
-		fputs("<tr class=\"d\" style=\"--d:0\"><th scope=\"row\">", f);
+		/* The names of files begin with what is seen from the working folder. */
+		fputs("<tr class=\"d\" style=\"--d:0\" data-path=\"", f);
 		html_text(f, r->files[0].path + above, skip - above);
+		fputs("\"><th scope=\"row\">", f);
+		html_text(f, r->files[0].path + above % skip, skip - above % skip);
 		fputs("</th>", f);
 		tally_row(h, f, &sum);
 	}
@@ -165,12 +168,14 @@ files(const struct html *h, FILE *f)
 static void
 sum(FILE *f, const char *name, const struct ht_cov_tally *t)
 {
+	if (!t->all) /* of merged reports: their instructions */
+		return;
 	html(f, "<div><dt>%s</dt><dd><b>", name);
 	html_percent(f, t);
 	html(f, "</b> <span>%llu of %llu</span>", (unsigned long long)t->hit,
 	     (unsigned long long)(t->all - t->unknown));
 	if (t->unknown)
-		html(f, " <span class=\"unknown\">%llu unknown</span>",
+		html(f, " &middot; <span class=\"unknown\">%llu unknown</span>",
 		     (unsigned long long)t->unknown);
 	html_bar(f, t);
 	fputs("</dd></div>\n", f);
@@ -215,7 +220,7 @@ module_row(const struct html *h, FILE *f, uint32_t number)
 		html_cells(f, &m->tally.branches);
 		html_cells(f, &m->tally.functions);
 		html_cells(f, &m->tally.insns);
-		html(f, "<td>functions found by %s</td>", cover_found_by(m->source));
+		html(f, "<td>%s</td>", cover_found_by(m->source));
 	}
 	html(f, "<td class=\"id\">%s</td></tr>\n", m->build_id ? m->build_id : "");
 }
@@ -238,8 +243,7 @@ modules(const struct html *h, FILE *f)
 			      f);
 			for (unsigned k = 1; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 				kind_head(f, kinds[k]);
-			fputs("<th scope=\"col\"><span class=\"sr\">how functions were "
-			      "found</span></th>"
+			fputs("<th scope=\"col\">functions found by</th>"
 			      "<th scope=\"col\">build-id</th></tr></thead>\n<tbody>\n",
 			      f);
 		}

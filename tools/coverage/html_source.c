@@ -32,34 +32,48 @@ chip(const struct page *p, const struct ht_cov_branch *b)
 		fputs("</a>", p->f);
 }
 
-/* Outcomes of a line's branches that are hit, and that are known. */
-static void
-outcomes(const struct page *p, const struct ht_cov_line *l, unsigned *hit, unsigned *known)
+/* Outcomes of the branches of a line. */
+struct outcomes {
+	unsigned hit, known, all;
+};
+
+static struct outcomes
+outcomes(const struct page *p, const struct ht_cov_line *l)
 {
-	*hit = *known = 0;
+	struct outcomes o = { 0, 0, 0 };
+
 	for (uint32_t k = 0; k < l->n_branches; k++) {
 		const struct ht_cov_branch *b = &p->h->r->branches[l->first_branch + k];
 
 		for (int taken = b->one ? 1 : 0; taken < 2; taken++) {
-			*hit += cover_outcome(b, taken) == HT_COV_HIT;
-			*known += cover_outcome(b, taken) != HT_COV_UNKNOWN;
+			o.hit += cover_outcome(b, taken) == HT_COV_HIT;
+			o.known += cover_outcome(b, taken) != HT_COV_UNKNOWN;
+			o.all++;
 		}
 	}
+	return o;
 }
 
+/* Two stand in the open; more are summed up, to be opened. */
 static void
-branches(const struct page *p, const struct ht_cov_line *l, unsigned hit, unsigned known)
+branches(const struct page *p, const struct ht_cov_line *l, const struct outcomes *o)
 {
-	unsigned state = hit < known ? HT_COV_NOT_HIT : known ? HT_COV_HIT : HT_COV_UNKNOWN;
 	int many = l->n_branches > OPEN_BRANCHES;
+	unsigned state = HT_COV_HIT;
 
 	if (!l->n_branches)
 		return;
-	if (many)
-		html(p->f, "<details class=\"b\"><summary><i class=\"%s\">%u/%u</i></summary>",
-		     html_class(state), hit, known);
-	else
+	if (o->hit < o->all)
+		state = o->hit < o->known ? HT_COV_NOT_HIT : HT_COV_UNKNOWN;
+	if (many) {
+		html(p->f, "<details class=\"b\"><summary><i class=\"%s\">%u/%u", html_class(state),
+		     o->hit, o->known);
+		if (o->known < o->all)
+			html(p->f, ", %u?", o->all - o->known);
+		fputs("</i></summary>", p->f);
+	} else {
 		fputs("<span class=\"b\">", p->f);
+	}
 	for (uint32_t k = 0; k < l->n_branches; k++)
 		chip(p, &p->h->r->branches[l->first_branch + k]);
 	fputs(many ? "</details>" : "</span>", p->f);
@@ -81,21 +95,21 @@ count(const struct page *p, const struct ht_cov_line *l)
 static void
 line(struct page *p, uint32_t number, const struct ht_cov_line *l, const char *text, size_t n)
 {
-	unsigned hit = 0, known = 0;
+	struct outcomes o = { 0, 0, 0 };
 	const char *class = "";
 
 	if (p->line % CHUNK == 0)
 		html(p->f, "%s<div class=\"chunk\">\n", p->line ? "</div>\n" : "");
 	p->line++;
 	if (l) {
-		outcomes(p, l, &hit, &known);
-		class = l->state == HT_COV_HIT && hit < known ? "p" : html_class(l->state);
+		o = outcomes(p, l);
+		class = l->state == HT_COV_HIT && o.hit < o.known ? "p" : html_class(l->state);
 	}
 	html(p->f, "<div class=\"l%s%s\" id=\"L%u\"><a class=\"n\" href=\"#L%u\">%u</a>",
 	     l ? " " : "", class, number, number, number);
 	if (l) {
 		count(p, l);
-		branches(p, l, hit, known);
+		branches(p, l, &o);
 	}
 	fputs("<code>", p->f);
 	html_text(p->f, text, n);
@@ -194,11 +208,12 @@ html_write_source(const struct html *h, uint32_t index)
 	html_key(p.f, "lines", &p.file->tally.lines);
 	html_key(p.f, "branches", &p.file->tally.branches);
 	html_key(p.f, "functions", &p.file->tally.functions);
-	fputs(
-	    "<span class=\"legend\"><span class=\"k\"><i class=\"h\">T5</i><i "
-	    "class=\"m\">N0</i></span> a branch taken 5 times, "
-	    "not taken never; <span class=\"k\"><i class=\"u\">?</i></span> unknown</span>\n</p>\n",
-	    p.f);
+	fputs("<span class=\"legend\"><span class=\"k\"><i class=\"h\">T5</i><i "
+	      "class=\"m\">N0</i></span> "
+	      "a branch: taken 5 times, not taken 0 times; <span class=\"k\"><i "
+	      "class=\"u\">T?</i></span> "
+	      "unknown</span>\n</p>\n",
+	      p.f);
 	html_functions(h, p.f, index);
 	source(&p);
 	fputs("</main>\n", p.f);
