@@ -99,6 +99,10 @@ class Browser:
             time.sleep(0.05)
         return False
 
+    def until_page(self, code):
+        """The same, and the page has its script running: keys do something."""
+        return self.until("document.readyState == 'complete' && (%s)" % code)
+
     def key(self, key, text=None):
         code = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9}.get(key, 0)
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else None)

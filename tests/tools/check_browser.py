@@ -102,7 +102,7 @@ def check_search(b, report):
     b.key("Enter")
     line = next(f["line"] for f in report.json["functions"] if f["name"] == "deep")
     line = min(l["line"] for l in file["lines"] if l["line"] >= line)
-    case("Enter opens it", True, b.until("location.href.endsWith('/%s#L%d') && document.readyState == 'complete'" % (page, line)))
+    case("Enter opens it", True, b.until_page("location.href.endsWith('/%s#L%d')" % (page, line)))
     b.key("/")
     b.type("no such thing")
     b.until("document.querySelectorAll('#found li').length > 0")
@@ -149,19 +149,18 @@ def check_keys(b, report):
     at = files.index(file["path"])
     b.key("[")
     before = os.path.relpath(files[at - 1])
-    case("the key [ opens the file before", True, b.until("document.title == '%s'" % before))
+    case("the key [ opens the file before", True, b.until_page("document.title == '%s'" % before))
     b.key("]")
-    case("the key ] opens the next", True, b.until("document.title == 'main.c'"))
-    b.until("document.readyState == 'complete' && document.documentElement.classList.contains('ready')")
+    case("the key ] opens the next", True, b.until_page("document.title == 'main.c'"))
     b.key("u")
-    case("the key u opens the summary", True, b.until("location.pathname.endsWith('/index.html') && document.readyState == 'complete'"))
+    case("the key u opens the summary", True, b.until_page("location.pathname.endsWith('/index.html')"))
     b.key("j")
     case("the key j goes to the first row", "A", b.run("document.activeElement.tagName"))
     # a branch leads to its instruction
     b.open(report.url(page))
     b.run("document.querySelector('.l .b a').click()")
     case("a branch leads to its instruction", True,
-         b.until("location.pathname.includes('/fn/') && document.querySelector(':target.i .k') !== null"))
+         b.until_page("location.pathname.includes('/fn/') && document.querySelector(':target.i .k') !== null"))
 
 
 def check_colours(b, report):
