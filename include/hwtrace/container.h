@@ -204,9 +204,9 @@ struct ht_container_config {
 
 /*
  * Open the capture at `path` ("-" is standard input).  `config` may be NULL.
- * Errors: HT_EIO, HT_EPERM, HT_EFORMAT (not a capture, or damaged before any
- * trace), HT_EUNSUPPORTED (other byte order, unknown version), HT_ENOMEM.  A
- * file that is cut is opened: see ht_capture_info.truncated.
+ * Errors: HT_EINVAL (config.size), HT_EIO, HT_EPERM, HT_EFORMAT (not a capture, or
+ * damaged before any trace), HT_EUNSUPPORTED (other byte order, unknown version),
+ * HT_ENOMEM.  A file that is cut is opened: see ht_capture_info.truncated.
  */
 int ht_container_open(const char *path, const struct ht_container_config *config,
                       struct ht_container **out, struct ht_diag *diag);

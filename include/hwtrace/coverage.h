@@ -22,6 +22,7 @@
 
 struct ht_coverage;
 
+/* Without counts; to be freed.  Returns 0 or -HT_ENOMEM, as do all below that count. */
 int ht_coverage_new(struct ht_coverage **out);
 void ht_coverage_free(struct ht_coverage *c);
 
@@ -41,7 +42,7 @@ int ht_coverage_lose(struct ht_coverage *c, struct ht_session *s, int32_t pid);
 int ht_coverage_end_stream(struct ht_coverage *c);
 /* All counts to 0, in the middle of a stream. */
 void ht_coverage_forget(struct ht_coverage *c);
-/* Add all of `from` to `into`. */
+/* Add all of `from` to `into`; of `from` nothing is borrowed but its sessions. */
 int ht_coverage_merge(struct ht_coverage *into, const struct ht_coverage *from);
 
 /* The same by hand: number of a module, >= 0; then counts at its vaddrs. */
@@ -199,7 +200,7 @@ struct ht_cov_report {
 };
 
 struct ht_cov_config {
-	size_t size;
+	size_t size; /* sizeof(struct ht_cov_config) */
 	/* Globs of module paths or base names, NULL-terminated; NULL = the modules
 	 * outside of the system's folders, else the programs themselves. */
 	const char *const *modules;
@@ -216,6 +217,12 @@ struct ht_cov_config {
 /* `path` under the first rule of `map` (may be NULL) that fits, into `buf`; or `path` itself. */
 const char *ht_cov_map_source(const char *const *map, const char *path, char *buf, size_t size);
 
+/*
+ * Work out what the counts mean.  The sessions of `c` are needed for the call alone:
+ * the report owns all that it shows.  Reads binaries, debug information and, for
+ * marks, sources; what cannot be read is told in ht_cov_module.why.  Errors:
+ * HT_EINVAL (config.size), HT_ENOMEM.
+ */
 int ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
                       struct ht_cov_report **out, struct ht_diag *diag);
 void ht_cov_report_free(struct ht_cov_report *r);

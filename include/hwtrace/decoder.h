@@ -30,7 +30,7 @@ struct ht_decoder;
 /* GAP and SWITCH are always delivered. */
 
 struct ht_decoder_config {
-	size_t      size;
+	size_t      size;    /* sizeof(struct ht_decoder_config) */
 	const char *engine;  /* "native", "libipt"; NULL = the best that can do this source */
 	unsigned    want;    /* HT_DECODE_*; 0 = all */
 };
@@ -40,27 +40,33 @@ struct ht_decoder_stats {
 	uint64_t bytes;          /* in the stream */
 	uint64_t bytes_decoded;  /* consumed; on a lossless capture equal to bytes */
 	uint64_t bytes_skipped;  /* lost in gaps */
-	uint64_t instructions;
-	uint64_t branches;       /* as the corpus counts them: conditional (either way), jumps, calls, returns, syscalls */
-	uint64_t gaps;
-	const char *engine;
+	uint64_t instructions;   /* executed, as far as decoded */
+	uint64_t branches;       /* conditional (either way), jumps, calls, returns, system calls */
+	uint64_t gaps;           /* GAP events */
+	const char *engine;      /* its name; static */
 };
 
-/* `s` is borrowed.  `stream` is an index into the session's container. */
+/*
+ * Decode one stream, the container's of index `stream`.  `s` is borrowed and must
+ * outlive the decoder; `config` may be NULL.  Errors: HT_EINVAL (no such stream,
+ * no engine of this name, config.size), HT_EUNSUPPORTED (none, or not this one,
+ * decodes the stream's source), HT_ENOMEM.
+ */
 int ht_decoder_new(struct ht_session *s, uint32_t stream, const struct ht_decoder_config *config,
                    struct ht_decoder **out, struct ht_diag *diag);
 void ht_decoder_free(struct ht_decoder *d);
 
 /*
- * Up to `n` events (n >= 64; no more than HT_BATCH are given at once) into `ev`.  Returns their number, 0 at the end of
- * the stream, -HT_ENOMEM, -HT_EIO or -HT_EINVAL.  Bad trace is never an error:
- * it is a GAP event, and decoding goes on after it.
+ * Up to `n` events (n >= 64; no more than HT_BATCH are given at once) into `ev`.
+ * Returns their number, 0 at the end of the stream, -HT_ENOMEM, or -HT_EINVAL when
+ * `n` is less.  Bad trace is never an error: it is a GAP event, and decoding goes
+ * on after it.
  */
 int ht_decoder_next(struct ht_decoder *d, struct ht_event *ev, int n);
 
-/* The address space that the last batch ran in. */
+/* The address space that the last batch ran in.  Life: decoder; what it shows, until the next batch. */
 struct ht_view *ht_decoder_view(struct ht_decoder *d);
-/* Thread that the last batch belongs to; -1 = not known. */
+/* Thread and process that the last batch belongs to; -1 = not known. */
 int32_t ht_decoder_tid(const struct ht_decoder *d);
 int32_t ht_decoder_pid(const struct ht_decoder *d);
 /*
@@ -69,7 +75,9 @@ int32_t ht_decoder_pid(const struct ht_decoder *d);
  * may be all gaps.  Life: until as many more have come, or the decoder is freed.
  */
 const struct ht_gap *ht_decoder_gap(const struct ht_decoder *d, uint32_t i);
+/* As of now.  Life: decoder. */
 const struct ht_decoder_stats *ht_decoder_stats(const struct ht_decoder *d);
+/* Why the last call failed; `error` is 0 when none did.  Life: decoder. */
 const struct ht_diag *ht_decoder_diag(const struct ht_decoder *d);
 
 /* Engines that were built in, in order of preference; NULL past the end. */

@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include <hwtrace/container.h>
+#include <hwtrace/insn.h>
 
 struct ht_disasm;
 
-#define HT_INSN_MAX    15  /* bytes of the longest instruction */
 #define HT_DISASM_TEXT 192 /* a buffer that every text fits */
 
-/* Errors: HT_EUNSUPPORTED (no disassembler for `arch`), HT_ENOMEM. */
+/* Starts in the widest mode of `arch`.  Errors: HT_EUNSUPPORTED (no disassembler for it), HT_ENOMEM. */
 int  ht_disasm_new(enum ht_arch arch, struct ht_disasm **out);
 void ht_disasm_free(struct ht_disasm *d);
 /* 16, 32 or 64: what the code runs in from here on (x86). */

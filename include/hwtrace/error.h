@@ -5,10 +5,18 @@
  * Functions return >= 0 on success and -HT_E... on failure.  A function that
  * reads outside data also takes a `struct ht_diag`, filled in on failure only;
  * NULL is accepted everywhere.  Libraries never print and never exit.
+ *
+ * What holds in all headers, unless said otherwise: pointers that are passed in
+ * are borrowed for the call; results are written on success only; a _free() or
+ * _close() takes NULL; strings end in 0 and are never NULL in results.  A
+ * configuration begins with `size`, which is its sizeof (-HT_EINVAL where it is
+ * less): 0 in any other member asks for the default.  One object is used by one
+ * thread at a time.
  */
 #ifndef HWTRACE_ERROR_H
 #define HWTRACE_ERROR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define HT_ERRORS(X)                                      \
@@ -55,7 +63,10 @@ int ht_fail(struct ht_diag *diag, int err, const char *file, uint64_t offset,
             const char *field, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
 
-/* Render `diag` as one line "file: offset 0x..: field: text" into `buf`. */
-const char *ht_diag_line(const struct ht_diag *diag, char *buf, unsigned long size);
+/*
+ * Render `diag` as one line "file: offset 0x..: field: text" into `buf`, which
+ * has `size` bytes (at least 1; 1024 hold every line) and is returned.
+ */
+const char *ht_diag_line(const struct ht_diag *diag, char *buf, size_t size);
 
 #endif

@@ -12,7 +12,8 @@
 #include <hwtrace/container.h>
 #include <hwtrace/event.h>
 
-#define HT_INSN_MAX 15 /* bytes that the longest instruction has */
+/* Bytes that the longest instruction has, [SDM2 2.3.11 "AVX Instruction Length"]. */
+#define HT_INSN_MAX 15
 
 struct ht_insn {
 	uint64_t target;   /* of direct jumps and calls, taken; else 0 */
@@ -23,8 +24,9 @@ struct ht_insn {
 };
 
 /*
- * Decode the instruction at `bytes`, whose address is `addr`.  Errors:
- * HT_EFORMAT (no instruction, or cut off by `n`), HT_EUNSUPPORTED (architecture).
+ * Decode the instruction at `bytes`, of which `n` are there, as code at the address
+ * `addr`.  Returns 0 with *out filled in, or -HT_E...: HT_EFORMAT (no instruction,
+ * or cut off by `n`), HT_EUNSUPPORTED (architecture).
  */
 int ht_insn_decode(enum ht_arch arch, const uint8_t *bytes, size_t n, uint64_t addr, struct ht_insn *out);
 

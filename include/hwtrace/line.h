@@ -55,6 +55,7 @@ int ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
                   struct ht_lines **out, struct ht_diag *diag);
 void ht_lines_close(struct ht_lines *l);
 
+/* Tables, and what they point to: life until close; *n may be 0. */
 const struct ht_line_row *ht_lines_rows(const struct ht_lines *l, size_t *n);
 const struct ht_line_function *ht_lines_functions(const struct ht_lines *l, uint32_t *n);
 const struct ht_range *ht_lines_ranges(const struct ht_lines *l);
@@ -71,7 +72,7 @@ uint32_t ht_lines_file_count(const struct ht_lines *l);
 /* Compilation units whose tables could not be read. */
 uint32_t ht_lines_damaged(const struct ht_lines *l);
 
-/* Row and innermost function at `vaddr`; NULL when there is none. */
+/* Row and innermost function at `vaddr`; NULL when there is none.  Life: until close. */
 const struct ht_line_row *ht_lines_find(const struct ht_lines *l, uint64_t vaddr);
 const struct ht_line_function *ht_lines_function_at(const struct ht_lines *l, uint64_t vaddr);
 
@@ -84,7 +85,8 @@ struct ht_line_frame {
 
 /*
  * The inline chain at `vaddr`, innermost first: each frame's line is where the
- * frame before it was called.  Returns how many frames there are (0..max).
+ * frame before it was called.  Returns how many frames are in `out` (0..max), whose
+ * strings live until close.
  */
 size_t ht_lines_chain(const struct ht_lines *l, uint64_t vaddr, struct ht_line_frame *out, size_t max);
 

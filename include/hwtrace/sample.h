@@ -60,24 +60,25 @@ struct ht_lane {
 };
 
 struct ht_merge_config {
-	size_t         size;
-	const char    *engine;
+	size_t         size;         /* sizeof(struct ht_merge_config) */
+	const char    *engine;       /* as in struct ht_decoder_config */
 	int            branches;     /* BRANCH samples */
 	unsigned       branch_flags; /* only those with one of these HT_SF_*; 0 = all */
 	uint64_t       insn_period;  /* an INSN sample every so many instructions; 0 = none */
-	int            transactions, ptwrites;
+	int            transactions, ptwrites; /* TX samples; PTW samples */
 	const uint8_t *skip;         /* one byte a stream: nonzero = leave it out; NULL = take all */
 };
 
 struct ht_merge;
 
-/* `s` is borrowed. Errors as of ht_decoder_new(). */
+/* `s` is borrowed until _free(); `config` is copied. Errors as of ht_decoder_new(). */
 int  ht_merge_new(struct ht_session *s, const struct ht_merge_config *config, struct ht_merge **out,
                   struct ht_diag *diag);
 void ht_merge_free(struct ht_merge *m);
 /*
  * The next run of samples, all of one stream and one address space.  Returns
- * their number, 0 at the end, or an error (diag by ht_merge_diag()).
+ * their number, 0 at the end, or an error (diag by ht_merge_diag()).  *run and
+ * *lane live until the next call.
  */
 int  ht_merge_next(struct ht_merge *m, const struct ht_sample **run, const struct ht_lane **lane);
 const struct ht_diag *ht_merge_diag(const struct ht_merge *m);

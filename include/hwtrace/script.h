@@ -49,8 +49,8 @@ const char *ht_field_name(unsigned index); /* NULL past the end */
 enum ht_script_style { HT_SCRIPT_TEXT = 0, HT_SCRIPT_JSON, HT_SCRIPT_CALLS };
 
 struct ht_script_config {
-	size_t      size;
-	uint32_t    fields;      /* HT_FIELD_* */
+	size_t      size;        /* sizeof(struct ht_script_config) */
+	uint32_t    fields;      /* HT_FIELD_*, the columns that a line has */
 	enum ht_script_style style; /* CALLS: a line a call, indented by depth */
 	int         nanoseconds; /* time with nine places instead of six */
 	const char *const *dsos; /* only samples in these files (base name or path), NULL-terminated; NULL = all */
@@ -62,11 +62,11 @@ struct ht_script_config {
 
 struct ht_script;
 
-/* `s` and `out` are borrowed. Returns 0 or -HT_ENOMEM. */
+/* `s`, `out` and config->dsos are borrowed until _free(). Returns 0, -HT_EINVAL or -HT_ENOMEM. */
 int  ht_script_new(struct ht_session *s, const struct ht_script_config *config, struct ht_text *out,
                    struct ht_script **script);
 void ht_script_free(struct ht_script *s);
-/* Write a run as it came from ht_merge_next(). */
+/* Write a run as it came from ht_merge_next(); errors are out->error. */
 void ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const struct ht_lane *lane);
 
 #endif

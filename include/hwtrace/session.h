@@ -22,14 +22,20 @@ struct ht_view;
 struct ht_module;
 
 struct ht_session_config {
-	size_t      size;
-	const char *symfs;       /* root under which files are looked for first; NULL = none */
+	size_t      size;            /* sizeof(struct ht_session_config) */
+	const char *symfs;           /* root under which files are looked for first, copied; NULL = none */
 	int         ignore_build_id; /* use a file although its build-id differs */
 };
 
-/* `c` is borrowed and must outlive the session. */
+/*
+ * Read the sideband of `c`, which is borrowed and must outlive the session, to its
+ * end.  `config` may be NULL.  Damaged records are no error: see
+ * ht_session_diag().  Errors: HT_EINVAL (config.size), HT_ENOMEM, HT_ELIMIT (more
+ * records than 32 bits count).
+ */
 int ht_session_open(struct ht_container *c, const struct ht_session_config *config,
                     struct ht_session **out, struct ht_diag *diag);
+/* Views and decoders must have been freed before; all that has the session's life goes. */
 void ht_session_close(struct ht_session *s);
 /*
  * Look for the files of all modules now.  Afterwards several threads may decode
@@ -37,6 +43,7 @@ void ht_session_close(struct ht_session *s);
  * Symbols, lines and whatever else is asked of a module stay one thread's.
  */
 void ht_session_settle(struct ht_session *s);
+/* The container that it was opened with. */
 struct ht_container *ht_session_container(const struct ht_session *s);
 /*
  * What the sideband lacks: number of damaged records and of records that the
@@ -55,15 +62,16 @@ const struct ht_gap *ht_session_gap(const struct ht_session *s, uint32_t i);
 
 /* A thread's life.  Times in ns, 0 = from the start / until the end. */
 struct ht_thread {
-	int32_t     pid, tid, ppid;
+	int32_t     pid, tid, ppid; /* ppid: -1 = not known */
 	uint64_t    start_ns, end_ns;
-	const char *comm; /* the last name it had; "" if none was recorded */
-	uint32_t    n_comms;
+	const char *comm;    /* the last name it had; "" if none was recorded */
+	uint32_t    n_comms; /* names that it had */
 };
 
 uint32_t ht_session_thread_count(const struct ht_session *s);
+/* In the order in which they are first told of; NULL when out of range.  Life: session. */
 const struct ht_thread *ht_session_thread(const struct ht_session *s, uint32_t i);
-/* The name that thread `tid` had at `ns`; "" when not known. */
+/* The name that thread `tid` had at `ns`; "" when not known.  Life: session. */
 const char *ht_session_comm(const struct ht_session *s, int32_t tid, uint64_t ns);
 /* Process that thread `tid` belongs to, -1 when not known. */
 int32_t ht_session_pid_of(const struct ht_session *s, int32_t tid);
@@ -76,7 +84,7 @@ struct ht_switch {
 	uint32_t order; /* among equal times */
 };
 
-/* The switches of `cpu` in time order; *n may be 0.  For streams that are per CPU. */
+/* The switches of `cpu` in time order; *n may be 0.  For streams that are per CPU.  Life: session. */
 const struct ht_switch *ht_session_switches(const struct ht_session *s, int32_t cpu, size_t *n);
 
 /* -- modules ------------------------------------------------------------ */
@@ -93,27 +101,30 @@ struct ht_module_info {
 	const char *path;       /* as recorded */
 	const char *found_path; /* where it was found, NULL if not */
 	enum ht_module_state state;
-	int         is_elf;
-	uint8_t     build_id[HT_BUILD_ID_MAX];
-	uint8_t     build_id_size;
+	int         is_elf;     /* 1: an ELF file; 0: its bytes stand as they are, or are not there */
+	uint8_t     build_id[HT_BUILD_ID_MAX]; /* as recorded */
+	uint8_t     build_id_size; /* bytes; 0 = not recorded */
 	int         by_build_id; /* FOUND: its build-id is the recorded one; else it was taken by its name */
 	const char *why;        /* for MISSING and CHANGED: one sentence; else NULL */
 };
 
-/* Looks for the file at the first call. */
+/* Looks for the file at the first call.  Never NULL.  Life: session. */
 const struct ht_module_info *ht_module_info(struct ht_module *m);
-uint32_t ht_module_index(const struct ht_module *m); /* small dense number, for tables */
+/* Its number in the session, from 0 without a hole: for tables. */
+uint32_t ht_module_index(const struct ht_module *m);
+/* All that was ever mapped, executable or not. */
 uint32_t ht_session_module_count(const struct ht_session *s);
+/* NULL when out of range.  Life: session. */
 struct ht_module *ht_session_module(const struct ht_session *s, uint32_t i);
 
 /*
  * Two ways to name a place in a module: `file offset`, and `vaddr`, the
  * address that the ELF file itself uses (symbols, DWARF).  For what is no ELF
- * file the two are equal.
+ * file the two are equal.  Return 0, or -HT_ENOTFOUND when no segment has it.
  */
 int ht_module_vaddr(struct ht_module *m, uint64_t file_offset, uint64_t *vaddr);
 int ht_module_offset(struct ht_module *m, uint64_t vaddr, uint64_t *file_offset);
-/* Bytes by vaddr; returns how many were there (0..size). */
+/* Up to `size` bytes by vaddr into `buf`; returns how many were there (0..size). */
 size_t ht_module_read(struct ht_module *m, uint64_t vaddr, void *buf, size_t size);
 
 /* An ELF symbol.  `name` is as in the file (mangled); life: session. */
@@ -127,16 +138,16 @@ struct ht_symbol {
 int ht_module_symbol(struct ht_module *m, uint64_t vaddr, struct ht_symbol *out);
 /* All function symbols by start address, duplicates removed; *n may be 0. Life: session. */
 const struct ht_symbol *ht_module_symbols(struct ht_module *m, uint32_t *n);
-/* Executable ranges [start, end) in vaddr, sorted. */
+/* Executable ranges [start, end) in vaddr, sorted; *n may be 0.  Life: session. */
 struct ht_range { uint64_t start, end; };
 const struct ht_range *ht_module_text(struct ht_module *m, uint32_t *n);
 /* The whole file as it is; NULL when it was not found.  Life: session. */
 const void *ht_module_image(struct ht_module *m, size_t *size);
-/* Its separate debug file; NULL when there is none. */
+/* Its separate debug file; NULL when there is none.  Life: session. */
 const void *ht_module_debug_image(struct ht_module *m, size_t *size);
 /* libdw handle (Dwarf *) or NULL; owned by the session.  For line tables. */
 void *ht_module_dwarf(struct ht_module *m);
-/* libelf handle (Elf *) or NULL. */
+/* libelf handle (Elf *) or NULL; owned by the session. */
 void *ht_module_elf(struct ht_module *m);
 
 /*
@@ -159,16 +170,18 @@ struct ht_mapping {
 };
 
 /*
- * The address space of process `pid` at time `ns`.  A view is a cursor: it goes
- * forward with ht_view_advance() and is owned by the caller.
+ * The address space of process `pid` at a moment, at first its beginning.  A view
+ * is a cursor: it goes forward with ht_view_advance() and is owned by the caller;
+ * `s` is borrowed.  A process that nothing is known of has an empty one.  Returns
+ * 0 or -HT_ENOMEM.
  */
 int ht_view_new(struct ht_session *s, int32_t pid, struct ht_view **out);
 void ht_view_free(struct ht_view *v);
-/* Move to another process (per-CPU streams) at `ns`. */
+/* Move to another process (per-CPU streams) at `ns`, at or after the time it had.  Returns 0 or -HT_ENOMEM. */
 int ht_view_switch(struct ht_view *v, int32_t pid, uint64_t ns);
 int32_t ht_view_pid(const struct ht_view *v);
 struct ht_session *ht_view_session(const struct ht_view *v);
-/* Apply all changes stamped <= ns.  Returns 1 when executable content changed, 0 when not. */
+/* Apply all changes stamped <= ns.  Returns 1 when executable content changed, 0 when not, -HT_ENOMEM. */
 int ht_view_advance(struct ht_view *v, uint64_t ns);
 /* Counts the changes of executable content, switches included: equal numbers of one view mean equal code. */
 uint64_t ht_view_generation(const struct ht_view *v);
@@ -184,7 +197,7 @@ struct ht_view_mark {
 };
 void ht_view_mark(const struct ht_view *v, struct ht_view_mark *out);
 
-/* Mapping that covers `addr`. Returns 0 or -HT_ENOTFOUND. */
+/* Mapping that covers `addr`. Returns 0 or -HT_ENOTFOUND; out->module has the session's life. */
 int ht_view_find(struct ht_view *v, uint64_t addr, struct ht_mapping *out);
 /* All mappings, sorted by address. Life: until the view changes. */
 const struct ht_mapping *ht_view_mappings(struct ht_view *v, uint32_t *n);
@@ -194,7 +207,7 @@ const struct ht_mapping *ht_view_mappings(struct ht_view *v, uint32_t *n);
  * means the next byte is missing; ht_view_why() tells why in one sentence.
  */
 size_t ht_view_read(struct ht_view *v, uint64_t addr, void *buf, size_t size);
-/* enum ht_gap_kind and sentence for a byte that ht_view_read() could not give. */
+/* enum ht_gap_kind, and in *why one sentence, for a byte that ht_view_read() could not give.  Life: session. */
 int ht_view_why(struct ht_view *v, uint64_t addr, const char **why);
 
 /* addr -> (module, vaddr). Returns 0 or -HT_ENOTFOUND. */

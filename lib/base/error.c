@@ -41,7 +41,7 @@ ht_fail(struct ht_diag *diag, int err, const char *file, uint64_t offset,
 }
 
 const char *
-ht_diag_line(const struct ht_diag *d, char *buf, unsigned long size)
+ht_diag_line(const struct ht_diag *d, char *buf, size_t size)
 {
 	char off[40] = "";
 

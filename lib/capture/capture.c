@@ -342,6 +342,9 @@ ht_capture_run(const struct ht_capture_config *config, struct ht_capture_result 
 		diag = &local;
 	memset(diag, 0, sizeof(*diag));
 	memset(result, 0, sizeof(*result));
+	if (config->size < sizeof(*config))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "config.size",
+		               "the recording's configuration has an unknown size");
 	if (!config->output || (!config->pid && (!config->argv || !config->argv[0])))
 		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, NULL, "no program and no process to record");
 	if (!config->pid) {

@@ -197,10 +197,14 @@ int
 ht_container_open(const char *path, const struct ht_container_config *config,
                   struct ht_container **out, struct ht_diag *diag)
 {
-	int raw = config && config->raw.pt;
-	struct ht_container *c = container_new(raw ? config->raw.pt : path);
-	int err;
+	struct ht_container *c;
+	int err, raw;
 
+	if (config && config->size < sizeof(*config))
+		return ht_fail(diag, HT_EINVAL, path, HT_NO_OFFSET, "config.size",
+		               "the container's configuration has an unknown size");
+	raw = config && config->raw.pt;
+	c = container_new(raw ? config->raw.pt : path);
 	if (!c)
 		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
 	err = load(c, c->path, diag);

@@ -161,9 +161,14 @@ int
 ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
                   struct ht_cov_report **out, struct ht_diag *diag)
 {
-	struct cov_builder *b = calloc(1, sizeof(*b));
-	int rc = b ? 0 : -HT_ENOMEM;
+	struct cov_builder *b;
+	int rc;
 
+	if (config->size < sizeof(*config))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "config.size",
+		               "the report's configuration has an unknown size");
+	b = calloc(1, sizeof(*b));
+	rc = b ? 0 : -HT_ENOMEM;
 	if (b) {
 		b->config = config;
 		rc = add_modules(b, c);

@@ -181,9 +181,13 @@ ht_merge_new(struct ht_session *session, const struct ht_merge_config *config, s
 {
 	struct ht_container *c = ht_session_container(session);
 	uint32_t n = ht_container_stream_count(c);
-	struct ht_merge *m = calloc(1, sizeof(*m));
+	struct ht_merge *m;
 	int err = -HT_ENOMEM;
 
+	if (config->size < sizeof(*config))
+		return ht_fail(diag, HT_EINVAL, NULL, HT_NO_OFFSET, "config.size",
+		               "the configuration has an unknown size");
+	m = calloc(1, sizeof(*m));
 	if (!m)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "no memory to merge streams");
 	m->session = session;

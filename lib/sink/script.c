@@ -31,8 +31,11 @@ int
 ht_script_new(struct ht_session *session, const struct ht_script_config *config, struct ht_text *out,
               struct ht_script **script)
 {
-	struct ht_script *s = calloc(1, sizeof(*s));
+	struct ht_script *s;
 
+	if (config->size < sizeof(*config))
+		return -HT_EINVAL;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -HT_ENOMEM;
 	s->config = *config;

@@ -217,10 +217,25 @@ test_pages_without_map(void **state)
 	assert_string_equal(diag.file, "/nonexistent");
 }
 
+/* A configuration of a program that was built with another header. */
+static void
+test_size_of_the_configuration(void **state)
+{
+	struct ht_container_config config = { .size = sizeof(config) - 1 };
+	struct ht_container *c = NULL;
+	struct ht_diag diag = { 0 };
+
+	(void)state;
+	assert_int_equal(ht_container_open("/dev/null", &config, &c, &diag), -HT_EINVAL);
+	assert_string_equal(diag.field, "config.size");
+	assert_null(c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_size_of_the_configuration),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_bad_maps),
 		cmocka_unit_test(test_elf),
