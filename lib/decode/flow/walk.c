@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "decode/flow/walk.h"
+#include "decode/insn/x86.h"
 
 int
 ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *arg)
@@ -31,6 +32,13 @@ ht_walk_set(struct ht_walk *w, uint64_t ip, unsigned mode)
 	w->ip = mode == 64 ? ip : ip & 0xffffffffu;
 	w->mode = mode;
 	w->block = NULL;
+}
+
+void
+ht_walk_mode(struct ht_walk *w, unsigned mode)
+{
+	if (mode != w->mode)
+		ht_walk_set(w, w->ip, mode);
 }
 
 void
@@ -320,6 +328,19 @@ is_indirect(const struct ht_block *b)
 	return b->insn == HT_INSN_JUMP_IND || b->insn == HT_INSN_CALL_IND || b->insn == HT_INSN_RET;
 }
 
+/* Is the last instruction of `b` an INT3, INT1, INTO or INT n, and no system call? */
+static int
+interrupts(const struct ht_walk *w, const struct ht_block *b)
+{
+	uint8_t bytes[HT_X86_MAX];
+	unsigned n = b->last_size;
+
+	if (n == 0 || n > sizeof(bytes) || w->graph.read(w->graph.arg, b->last, bytes, n) < n)
+		return 0;
+	return bytes[n - 1] == 0xcc || bytes[n - 1] == 0xce || bytes[n - 1] == 0xf1 ||
+	       (n > 1 && bytes[n - 2] == 0xcd);
+}
+
 int
 ht_walk_to(struct ht_walk *w, uint64_t ip)
 {
@@ -333,8 +354,8 @@ ht_walk_to(struct ht_walk *w, uint64_t ip)
 			return -HT_ENOMEM;
 		if (part(w, b, ip))
 			return 0;
-		if (b->insn == HT_INSN_SYSCALL && b->next == ip) {
-			tell_lone_block(w, b); /* INT3, INT n: the event names the place behind it */
+		if (b->insn == HT_INSN_SYSCALL && b->next == ip && interrupts(w, b)) {
+			tell_lone_block(w, b); /* the event names the place behind it */
 			ht_walk_set(w, ip, w->mode);
 			return 0;
 		}
@@ -410,6 +431,11 @@ ht_walk_disable(struct ht_walk *w, int has_ip, uint64_t ip, uint64_t *from, uint
 	if (!has_ip && passes(b)) {
 		has_ip = 1;
 		ip = b->target;
+	}
+	if (has_ip && b->insn == HT_INSN_COND && ip != b->target && ip != b->next) {
+		tell_lone_block(w, b);
+		return misfit(w, HT_GAP_MISMATCH,
+		              "tracing is disabled by a branch that does not go where it says");
 	}
 	*from = b->last;
 	*resume = has_ip ? ip : b->next;

@@ -51,6 +51,8 @@ int  ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *ar
 void ht_walk_fini(struct ht_walk *w);
 
 void ht_walk_set(struct ht_walk *w, uint64_t ip, unsigned mode);
+/* The code at the place is of this mode, as it turns out. */
+void ht_walk_mode(struct ht_walk *w, unsigned mode);
 void ht_walk_clear_stack(struct ht_walk *w);
 
 /* Add an event if `mask` (HT_DECODE_*; 0 = always) is wanted. */

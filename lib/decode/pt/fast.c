@@ -19,7 +19,7 @@ plain(const struct ht_pt_engine *e)
 {
 	return e->place == HT_PLACE_ON && !e->packets_lost && !e->in_psb && !e->fup_async && !e->fup_binds &&
 	       !e->n_bound && !e->next_mode && !e->block && e->mode == 64 && !e->change_due && !e->again &&
-	       !e->gap_open && !(e->errata & HT_PT_BDM64 && e->walk.branch_flags);
+	       !e->gap_open && !e->psb_stands && !(e->errata & HT_PT_BDM64 && e->walk.branch_flags);
 }
 
 /* The bytes that are read ahead of `p` are there: the loop stops 16 bytes before the end. */

@@ -29,7 +29,8 @@ struct ht_pt_stance {
 	enum ht_pt_place place;
 	uint64_t ip, resume_ip, code_ns;
 	unsigned mode, next_mode, block;
-	int packets_lost, in_psb, after_ovf, gap_open;
+	int packets_lost, in_psb, psb_stands, fup_binds, after_ovf, gap_open;
+	unsigned n_bound;
 	struct ht_gap gap;
 	uint64_t gap_before;
 	uint8_t branch_flags;
@@ -38,6 +39,8 @@ struct ht_pt_stance {
 	size_t next_switch;
 	struct ht_view_mark view;
 };
+
+#define FUP_MAY_BIND 2 /* no branch, if a FUP comes next */
 
 struct ht_pt_engine {
 	struct ht_decoder *d;
@@ -71,9 +74,11 @@ struct ht_pt_engine {
 
 	int                in_psb;      /* between PSB and PSBEND */
 	int                psb_has_ip;
+	int                psb_stands;  /* the place came by a PSB+, and nothing moved it since */
+	unsigned           psb_mode;    /* that it states; 0 = none */
 	uint64_t           psb_ip, psb_offset, psb_before; /* the latter: as offset and before */
 
-	int                fup_binds;   /* a packet came whose FUP is no branch */
+	int                fup_binds;   /* a packet came whose FUP is no branch, or FUP_MAY_BIND */
 	int                fup_async;   /* a FUP came: the next TIP is no branch of the code */
 	uint64_t           fup_ip;
 	int                after_ovf;   /* the next FUP or TIP.PGE says where to go on */

@@ -55,6 +55,13 @@ ht_pt_open_gap(struct ht_pt_engine *e, unsigned kind, uint64_t ip, const char *w
 		                  .ns_from = ht_pt_to_ns(e, e->time.tsc) };
 }
 
+/* The packet at hand cannot be, at the place. */
+static void
+contradict(struct ht_pt_engine *e, const char *why)
+{
+	ht_pt_open_gap(e, HT_GAP_MISMATCH, e->walk.ip, why);
+}
+
 /* The place is known again, or the stream is at its end: bytes up to the packet at hand were skipped. */
 int
 ht_pt_close_gap(struct ht_pt_engine *e)
@@ -207,12 +214,16 @@ leave_psb(struct ht_pt_engine *e)
 	/* A loss ends, and one that shows up now begins, where the PSB does. */
 	e->offset = e->psb_offset;
 	e->before = e->psb_before;
+	if (e->place == HT_PLACE_ON && e->psb_mode && e->psb_mode != e->mode) {
+		contradict(e, "a PSB+ states another mode than the code runs in");
+		ht_walk_clear_stack(&e->walk);
+		set_mode(e, e->psb_mode);
+	}
 	if (e->place == HT_PLACE_ON && e->psb_has_ip) {
 		rc = ht_walk_leads_to(&e->walk, e->psb_ip);
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
-		ht_pt_open_gap(e, HT_GAP_MISMATCH, e->walk.ip,
-		               "the code does not lead where a PSB+ says execution is");
+		contradict(e, "the code does not lead where a PSB+ says execution is");
 		ht_walk_clear_stack(&e->walk);
 	}
 	/* A PSB+ that comes as tracing is enabled has an address too; its TIP.PGE is still to come. */
@@ -220,8 +231,10 @@ leave_psb(struct ht_pt_engine *e)
 		return 0;
 	if (e->psb_has_ip && still_missing(e, e->psb_ip))
 		return 0;
-	if (e->psb_has_ip && !(e->errata & HT_PT_BDM70 && ht_pt_enable_follows(e)))
+	if (e->psb_has_ip && !(e->errata & HT_PT_BDM70 && ht_pt_enable_follows(e))) {
+		e->psb_stands = 1;
 		return stand_at(e, e->psb_ip);
+	}
 	if (e->after_ovf)
 		return 0;
 	return stand_off(e);
@@ -302,6 +315,7 @@ ht_pt_take_bits(struct ht_pt_engine *e, uint64_t bits, unsigned count)
 static int
 take_tnt(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
+	e->psb_stands = 0;
 	if (e->place == HT_PLACE_LOST) {
 		e->after_ovf &= !(e->errata & HT_PT_SKD010);
 		return 0;
@@ -342,15 +356,20 @@ static int
 take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
 	uint64_t ip;
-	int rc, binds = e->fup_binds;
+	/* [PT 33.4.2.8 "MODE Packets"]: with event trace, one for the interrupt flag has a FUP. */
+	int rc, binds = e->fup_binds || e->next_mode;
 
-	if (!take_ip(e, p, &ip))
+	if (!take_ip(e, p, &ip)) {
+		if (e->place == HT_PLACE_ON && !e->in_psb)
+			contradict(e, "an event at a place that the trace does not tell");
 		return 0;
+	}
 	if (e->in_psb) {
 		e->psb_has_ip = 1;
 		e->psb_ip = ip;
 		return 0;
 	}
+	e->psb_stands = 0;
 	if (e->place == HT_PLACE_OFF) {
 		tell_bound(e, ip);
 		e->fup_binds = 0;
@@ -365,6 +384,7 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 			return 0;
 		}
 		binds |= e->after_ovf;
+		take_next_mode(e);
 		rc = stand_at(e, ip);
 		if (rc < 0)
 			return rc;
@@ -376,6 +396,8 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		if (rc < 0)
 			return result(e, rc);
 		ip = e->walk.ip;
+		take_next_mode(e);
+		ht_walk_mode(&e->walk, e->mode);
 	}
 	tell_bound(e, ip);
 	e->fup_binds = 0;
@@ -409,9 +431,10 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
 	uint64_t ip;
 
+	e->psb_stands = 0;
 	if (!take_ip(e, p, &ip)) {
 		if (e->place == HT_PLACE_ON)
-			ht_pt_open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "a branch whose target the trace does not tell");
+			contradict(e, "a branch whose target the trace does not tell");
 		return 0;
 	}
 	if (e->place == HT_PLACE_LOST) {
@@ -435,10 +458,11 @@ take_tip(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 static int
 take_pge(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 {
+	int rc, psb_stands = e->psb_stands;
 	unsigned flags;
 	uint64_t ip;
-	int rc;
 
+	e->psb_stands = 0;
 	if (!take_ip(e, p, &ip)) {
 		ht_pt_open_gap(e, HT_GAP_MISMATCH, 0,
 		               "tracing is enabled at a place that the trace does not tell");
@@ -446,9 +470,9 @@ take_pge(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	}
 	take_next_mode(e);
 	if (e->place == HT_PLACE_ON) {
-		if (ip == e->walk.ip)
+		if (psb_stands && ip == e->walk.ip)
 			return 0; /* the PSB+ in front of it has said so already */
-		ht_pt_open_gap(e, HT_GAP_MISMATCH, e->walk.ip, "tracing is enabled twice");
+		contradict(e, "tracing is enabled twice");
 	}
 	flags = e->place == HT_PLACE_OFF && ip == e->resume_ip ? HT_EV_F_RESUME : 0;
 	rc = stand_at(e, ip);
@@ -489,16 +513,35 @@ take_pgd(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	return 0;
 }
 
+/* No packet comes between an event and its FUP, or a change of mode and its branch. */
+static void
+miss_rest(struct ht_pt_engine *e, int branches)
+{
+	if (e->fup_binds == FUP_MAY_BIND || e->place != HT_PLACE_ON) {
+		tell_bound(e, e->place == HT_PLACE_ON ? e->walk.ip : 0);
+		e->fup_binds = 0;
+	}
+	if (e->place != HT_PLACE_ON)
+		return;
+	if (e->fup_binds || e->n_bound)
+		contradict(e, "an event without the FUP that says where it was");
+	else if (e->next_mode && !branches)
+		contradict(e, "a change of mode without the branch that makes it");
+}
+
 static int
 take_psb(struct ht_pt_engine *e)
 {
+	miss_rest(e, 0);
 	e->last_ip = 0;
 	e->in_psb = 1;
 	e->psb_has_ip = 0;
+	e->psb_mode = 0;
 	e->psb_offset = e->offset;
 	e->psb_before = e->before;
 	e->packets_lost = 0;
 	e->fup_binds = e->fup_async = 0;
+	e->next_mode = 0;
 	e->n_bound = 0;
 	return 0;
 }
@@ -525,6 +568,7 @@ static void
 take_exec_mode(struct ht_pt_engine *e, unsigned mode)
 {
 	if (e->in_psb) {
+		e->psb_mode = mode;
 		if (e->place != HT_PLACE_ON)
 			set_mode(e, mode);
 	} else {
@@ -557,7 +601,9 @@ take_tsx(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		return;
 	}
 	bind(e, 1, ev);
-	e->fup_binds |= !aborted; /* an abort is a branch: its TIP follows the FUP */
+	/* An abort is a branch: its TIP follows the FUP. */
+	if (!aborted && !e->fup_binds)
+		e->fup_binds = FUP_MAY_BIND;
 }
 
 /* Packets that do not move the place. */
@@ -577,11 +623,21 @@ take_other(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	case HT_PT_VMCS:
 		ht_pt_tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_CONTEXT, .b = p->value });
 		break;
+	case HT_PT_STOP: /* behind a TIP.PGD */
+		if (e->place == HT_PLACE_ON)
+			contradict(e, "tracing is stopped where it was not disabled");
+		break;
+	case HT_PT_MWAIT: /* its FUP comes with the EXSTOP, if the processor does stop */
+		if (!e->fup_binds)
+			e->fup_binds = FUP_MAY_BIND;
+		break;
 	case HT_PT_PTW:
 		bind(e, p->flags & HT_PT_F_IP, (struct ht_event){ .kind = HT_EV_PTWRITE, .a = p->value });
 		/* fallthrough */
 	case HT_PT_EXSTOP:
 	case HT_PT_BEP:
+	case HT_PT_CFE:
+	case HT_PT_TRIG:
 		if (p->flags & HT_PT_F_IP)
 			e->fup_binds = 1;
 		break;
@@ -646,6 +702,7 @@ ht_pt_take_packet(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		return rc;
 	e->offset = offset;
 	e->before = before;
+	miss_rest(e, p->kind != HT_PT_TNT_8 && p->kind != HT_PT_TNT_64);
 	switch (p->kind) {
 	case HT_PT_TIP:
 		return take_tip(e, p);

@@ -70,6 +70,9 @@ stand(const struct ht_decoder *d, struct ht_pt_stance *s)
 	s->block = e->block;
 	s->packets_lost = e->packets_lost;
 	s->in_psb = e->in_psb;
+	s->psb_stands = e->psb_stands;
+	s->fup_binds = e->fup_binds;
+	s->n_bound = e->n_bound;
 	s->after_ovf = e->after_ovf;
 	s->gap_open = e->gap_open;
 	if (e->gap_open) {
@@ -122,6 +125,8 @@ same(const struct ht_pt_stance *a, const struct ht_pt_stance *b)
 	       a->resume_ip == b->resume_ip && a->code_ns == b->code_ns && a->mode == b->mode &&
 	       a->next_mode == b->next_mode && a->block == b->block &&
 	       a->packets_lost == b->packets_lost && a->in_psb == b->in_psb &&
+	       a->psb_stands == b->psb_stands && a->fup_binds == b->fup_binds &&
+	       a->n_bound == b->n_bound &&
 	       a->after_ovf == b->after_ovf && a->gap_open == b->gap_open &&
 	       a->gap_before == b->gap_before && same_gap(&a->gap, &b->gap) &&
 	       a->branch_flags == b->branch_flags && a->pid == b->pid && a->tid == b->tid &&

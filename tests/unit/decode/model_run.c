@@ -505,6 +505,12 @@ bound(struct model *m)
 {
 	if (model_one_in(m, m->o.power)) {
 		model_flush(m);
+		if (model_one_in(m, 2)) {
+			uint8_t *p = ht_pt_raw(model_room(m), 0xc202, 2); /* MWAIT */
+
+			model_put(m, ht_pt_raw(p, 0x0000000100000060, 8));
+			model_put(m, ht_pt_raw(model_room(m), 0x00302202, 4)); /* PWRE */
+		}
 		model_put(m, ht_pt_raw(model_room(m), 0xe202, 2)); /* EXSTOP with IP */
 		model_fup(m, m->ip);
 		model_put(m, ht_pt_raw(model_room(m), 0x00000011a202, 7)); /* PWRX */

@@ -73,6 +73,43 @@ signal_moves_control(void **state)
 	hand_flow_is(x, "0-0 1; async 1>13; 13-13 1; syscall 13>fff; off 13; on 15; 15-15 1; jmp 15>13; off 13; ");
 }
 
+/*
+ * A FUP that belongs to another packet is no branch: the TIP behind it is that of
+ * the code.  libipt 2.0.5 knows but MWAIT of these.
+ */
+static void
+fup_of_another_packet(void **state)
+{
+	static const struct { uint8_t bytes[10], size; } packets[] = {
+		{ { 0x02, 0xc2, 0x60, 0, 0, 0, 1, 0, 0, 0 }, 10 }, /* MWAIT */
+		{ { 0x02, 0x13, 0x81, 0x0e }, 4 }, /* CFE.INTR, with IP, vector 14 */
+		{ { 0x99, 0x05 }, 2 }, /* MODE.Exec: the interrupt flag changed */
+		{ { 0x02, 0xb3 }, 2 }, /* BEP, with IP */
+		{ { 0xd9, 0x80, 0x01 }, 3 }, /* TRIG, with IP */
+	};
+	unsigned n = strcmp(hand_engine, "native") == 0 ? sizeof(packets) / sizeof(*packets) : 1;
+	struct hand *x = *state;
+
+	for (unsigned i = 0; i < n; i++) {
+		x->p = x->trace;
+		x->fake.n = 0;
+		x->fake.stream.n_chunks = 0;
+		x->fake.stream.bytes = 0;
+		fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+		hand_psb(x, HAND_BASE, 0);
+		hand_tnt(x, "N");
+		hand_ip(x, HT_PT_TIP, HAND_BASE + 0x11);
+		memcpy(x->p, packets[i].bytes, packets[i].size);
+		x->p += packets[i].size;
+		hand_ip(x, HT_PT_FUP, HAND_BASE + 0x11);
+		hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_run(x);
+		hand_flow_is(x, "0-1 2; cond- 1>3; 3-5 3; call 5>10; 10-10 1; ret 10>11; "
+		                "11-11 1; jmp* 11>13; 13-13 1; syscall 13>fff; off 13; ");
+	}
+}
+
 /* A block that is open when a batch ends goes on in the next one. */
 static void
 small_batches_give_the_same(void **state)
@@ -451,6 +488,34 @@ retpoline(void **state)
 	hand_flow_is(x, want);
 }
 
+/* A packet whose FUP is missing, and a change of mode without its branch: something was lost. */
+static void
+half_an_event(void **state)
+{
+	static const struct { uint8_t bytes[2], size; } packets[] = {
+		{ { 0x02, 0xe2 }, 2 }, /* EXSTOP, with IP */
+		{ { 0x99, 0x01 }, 2 }, /* MODE.Exec */
+		{ { 0x02, 0x83 }, 2 }, /* TraceSTOP, with the trace on */
+	};
+	struct hand *x = *state;
+
+	for (unsigned i = 0; i < sizeof(packets) / sizeof(*packets); i++) {
+		x->p = x->trace;
+		x->fake.n = 0;
+		x->fake.stream.n_chunks = 0;
+		x->fake.stream.bytes = 0;
+		fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+		hand_psb(x, HAND_BASE, 0);
+		memcpy(x->p, packets[i].bytes, packets[i].size);
+		x->p += packets[i].size;
+		hand_tnt(x, "N");
+		hand_psb(x, HAND_BASE + 0x13, 0);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_run(x);
+		only_gap(x, HT_GAP_MISMATCH);
+	}
+}
+
 /* Tracing must have gone on unseen between two disables, [PT 33.4.2.5]. */
 static void
 disabled_twice(void **state)
@@ -672,6 +737,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(blocks_and_branches),
 		T(signal_moves_control),
+		T(fup_of_another_packet),
+		T(half_an_event),
 		T(small_batches_give_the_same),
 		T(change_holds_from_the_enable_on),
 		T(change_holds_when_the_time_comes_first),

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <hwtrace/pt_packet.h>
-
 #include "base/vec.h"
 #include "decode/insn/x86.h"
 #include "told.h"
@@ -148,47 +146,4 @@ told_text(const struct told *t, size_t i, char *buf, size_t size)
 	         : x->kind == TOLD_INSN && x->insn ? ht_insn_class_name(x->insn) : "",
 	         x->taken ? " taken" : "", x->maybe ? " maybe" : "");
 	return buf;
-}
-
-/* Packets that have no place of their own in the flow. */
-static int
-is_time(unsigned kind)
-{
-	return kind == HT_PT_PAD || kind == HT_PT_TSC || kind == HT_PT_TMA || kind == HT_PT_MTC || kind == HT_PT_CYC ||
-	       kind == HT_PT_CBR;
-}
-
-int
-told_ambiguous(const uint8_t *bytes, size_t size)
-{
-	size_t at = ht_pt_find_psb(bytes, size, 0);
-	int psb = 0, binds = 0, open = 0, mode = 0;
-	struct ht_pt_packet p;
-	unsigned block = 0;
-
-	for (; at < size; at += p.size) {
-		if (ht_pt_packet_read(bytes + at, size - at, &block, &p) <= 0) {
-			at = ht_pt_find_psb(bytes, size, at + 1);
-			block = p.size = 0;
-			open = binds = mode = 0;
-			continue;
-		}
-		if (p.kind == HT_PT_PSB || p.kind == HT_PT_PSBEND)
-			psb = p.kind == HT_PT_PSB;
-		if (is_time(p.kind) || psb)
-			continue;
-		if (p.kind == HT_PT_PTW && !(p.flags & HT_PT_F_IP))
-			return 1;
-		if (open && p.kind != HT_PT_MODE_EXEC && p.kind != HT_PT_TIP && p.kind != HT_PT_TIP_PGD)
-			return 1;
-		if (mode && p.kind == HT_PT_TIP_PGD)
-			return 1;
-		mode = p.kind == HT_PT_MODE_EXEC;
-		if (mode)
-			continue;
-		open = p.kind == HT_PT_FUP && !binds;
-		binds = p.kind == HT_PT_OVF || p.flags & HT_PT_F_IP ||
-		        (p.kind == HT_PT_MODE_TSX && !(p.flags & HT_PT_F_ABORT));
-	}
-	return 0;
 }

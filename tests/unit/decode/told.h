@@ -41,12 +41,4 @@ void told_decode(struct told *t, struct ht_session *s, const char *engine, int b
 /* "insn 401000 -> 401020 taken" for messages. */
 const char *told_text(const struct told *t, size_t i, char *buf, size_t size);
 
-/*
- * Does a damaged trace have what the engines are known to read differently, and
- * no processor makes (docs/DIFFERENCES.md)?  A FUP that belongs to no packet
- * before it and has no TIP behind it; a PTWRITE of no place; a change of mode as the
- * trace goes off.
- */
-int told_ambiguous(const uint8_t *bytes, size_t size);
-
 #endif
