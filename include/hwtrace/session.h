@@ -187,7 +187,7 @@ int ht_view_advance(struct ht_view *v, uint64_t ns);
 uint64_t ht_view_generation(const struct ht_view *v);
 /* Time of the next change that is not yet applied; UINT64_MAX = none. */
 uint64_t ht_view_next_change(const struct ht_view *v);
-/* Ranges changed by the last advance that returned 1 (or by switch): life until the next call. */
+/* Ranges, sorted and apart, changed by the last advance that returned 1 (or by switch): life until the next call. */
 const struct ht_range *ht_view_changes(const struct ht_view *v, uint32_t *n);
 
 /* Two views of one session with equal marks have the same process and the same code. */

@@ -238,6 +238,33 @@ view_layer(struct ht_view *v, int32_t pid)
 	return *slot;
 }
 
+static int
+range_compare(const void *x, const void *y)
+{
+	const struct ht_range *a = x, *b = y;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Sort what was noted; what touches becomes one. */
+static void
+sort_changes(struct ht_view *v)
+{
+	size_t n = 0;
+
+	if (v->changes.n > 1)
+		qsort(v->changes.at, v->changes.n, sizeof(*v->changes.at), range_compare);
+	for (size_t i = 0; i < v->changes.n; i++) {
+		struct ht_range *r = &v->changes.at[i], *last = n ? &v->changes.at[n - 1] : NULL;
+
+		if (!last || r->start > last->end)
+			v->changes.at[n++] = *r;
+		else if (r->end > last->end)
+			last->end = r->end;
+	}
+	v->changes.n = n;
+}
+
 /* After the content changed: what was looked up before does not hold. */
 static void
 view_changed(struct ht_view *v)
@@ -329,6 +356,7 @@ ht_view_advance(struct ht_view *v, uint64_t ns)
 	r = layer_advance(v, v->layer, ns);
 	if (r == 0)
 		r = layer_advance(v, &v->kernel, ns);
+	sort_changes(v);
 	if (v->changes.n)
 		view_changed(v);
 	return r < 0 ? r : v->changes.n != 0;

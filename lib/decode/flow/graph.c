@@ -211,10 +211,17 @@ touches(const struct ht_block *b, const struct ht_range *ranges, uint32_t n)
 	/* A block that stopped for want of good bytes depends on those behind it. */
 	uint64_t end = b->next + (b->end == HT_END_NO_CODE || b->end == HT_END_BAD_CODE ? HT_X86_MAX : 0);
 
-	for (uint32_t i = 0; i < n; i++)
-		if (b->start < ranges[i].end && end > ranges[i].start)
-			return 1;
-	return n == 0;
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (ranges[mid].end > b->start)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return n == 0 || (lo < n && end > ranges[lo].start);
 }
 
 /* Fill the slots anew from the blocks that live. */

@@ -79,7 +79,7 @@ int64_t ht_graph_split(struct ht_graph *g, const struct ht_block *b, uint64_t ip
 /* Block number `i` of n_blocks, dead ones included. */
 struct ht_block *ht_graph_at(const struct ht_graph *g, uint32_t i);
 
-/* The code in `ranges` changed; n == 0: anything may have.  Returns the number of blocks dropped. */
+/* The code in `ranges`, sorted and apart, changed; n == 0: anything may have.  Returns the number of blocks dropped. */
 uint32_t ht_graph_invalidate(struct ht_graph *g, const struct ht_range *ranges, uint32_t n);
 
 #endif

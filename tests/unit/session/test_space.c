@@ -202,6 +202,29 @@ read_across_mappings(void **state)
 	reads_nothing(x->v, 0x1ffff);
 }
 
+/* Of several changes at once the ranges come by address, each part once. */
+static void
+changes_are_sorted(void **state)
+{
+	static const uint64_t at[] = { 0x50000, 0x10000, 0x30000, 0x11000, 0x31000, 0x30800 };
+	struct fixture *x = *state;
+	const struct ht_range *r;
+	uint32_t n;
+
+	for (unsigned i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		fake_map(&x->fake, 5, 1, at[i], 0x1000, i * 0x100, x->path);
+	go(x, 1);
+	assert_int_equal(ht_view_advance(x->v, 5), 1);
+	r = ht_view_changes(x->v, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(r[0].start, 0x10000);
+	assert_int_equal(r[0].end, 0x12000);
+	assert_int_equal(r[1].start, 0x30000);
+	assert_int_equal(r[1].end, 0x32000);
+	assert_int_equal(r[2].start, 0x50000);
+	assert_int_equal(r[2].end, 0x51000);
+}
+
 static void
 unmap_cuts(void **state)
 {
@@ -535,6 +558,7 @@ main(void)
 		cmocka_unit_test(many_mappings),
 		T(mapping_over_mapping),
 		T(read_across_mappings),
+		T(changes_are_sorted),
 		T(unmap_cuts),
 		T(data_mapping_takes_code_away),
 		T(same_mapping_again_is_no_change),
