@@ -12,6 +12,7 @@
 #define HWTRACE_PARALLEL_H
 
 #include <hwtrace/decoder.h>
+#include <hwtrace/flow.h>
 
 /*
  * A part is the sink's state over one stretch of one stream.  A part is used by
@@ -22,6 +23,11 @@ struct ht_parallel_sink {
 	void *(*open)(void);
 	/* A batch in order, as from ht_decoder_next(). 0, or -HT_E... */
 	int (*events)(void *part, struct ht_decoder *d, const struct ht_event *ev, int n);
+	/*
+	 * NULL, or instead of events what ht_decoder_count() gives, with the view it
+	 * holds for.  Engines that cannot count in stretches give events all the same.
+	 */
+	int (*counts)(void *part, struct ht_decoder *d, const struct ht_counts *counts);
 	/*
 	 * The stretch begins here: drop all that was added up.  Kept is what the
 	 * sink needs to know of events before: of those no more may matter than

@@ -25,6 +25,12 @@ struct ht_engine_stretch {
 	void (*begin)(struct ht_decoder *d, uint64_t offset);
 	/* next() returns 0 in front of the packet at `offset`, or behind it when none begins there. */
 	void (*stop)(struct ht_decoder *d, uint64_t offset);
+	/*
+	 * Count on up to the stop, and keep the counts: the next count() takes them
+	 * and does not go on.  1: they must be taken now, since the code changes; 0:
+	 * the stop, or the end of the stream; -HT_E...
+	 */
+	int (*run)(struct ht_decoder *d);
 	/* Remember how `d` stands now, for meets(). */
 	void (*note)(struct ht_decoder *d);
 	/* 1 when `d`, where it stopped, stands as `after` stood when it was noted. */

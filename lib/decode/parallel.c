@@ -171,14 +171,40 @@ stream_done(struct stream *st, const struct ht_diag *diag)
 		fail(j, rc);
 }
 
+static int
+counts(const struct stretch *x)
+{
+	return x->stream->job->sink->counts && ways(x);
+}
+
+/* What the decoder has counted, to the sink.  1, or -HT_E... with *of_sink: whose. */
+static int
+take_counts(struct stretch *x, int *of_sink)
+{
+	struct ht_counts c;
+	int rc = ht_decoder_count(x->decoder, &c);
+
+	*of_sink = 0;
+	if (rc <= 0)
+		return rc;
+	rc = x->stream->job->sink->counts(x->part, x->decoder, &c);
+	ht_counts_free(&c);
+	*of_sink = rc < 0;
+	return rc < 0 ? rc : 1;
+}
+
 /* The first stretch is done, or the stream cannot go on: what it found goes to the sum. */
 static int
 take_first(struct stream *st)
 {
 	const struct ht_parallel_sink *sink = st->job->sink;
 	struct stretch *x = st->first;
-	int rc = x->part ? sink->end(x->part) : 0;
+	int rc = 0, of_sink;
 
+	if (x->part && counts(x))
+		rc = take_counts(x, &of_sink);
+	if (rc >= 0)
+		rc = x->part ? sink->end(x->part) : 0;
 	if (rc == 0 && !st->sum) {
 		st->sum = x->part;
 		x->part = NULL;
@@ -381,16 +407,14 @@ remember(struct stretch *x, const struct ht_event *ev, int n)
 /* What became of a piece. */
 enum outcome { GOES_ON, MISSED, FAILED, SINK_FAILED };
 
-/* Without the lock: events up to `stop`; *rc is 0 or an error. */
+/* Events up to where the decoder stops. */
 static enum outcome
-decode(struct stretch *x, uint64_t stop, int *rc)
+decode_events(struct stretch *x, int *rc)
 {
 	const struct ht_parallel_sink *sink = x->stream->job->sink;
 	struct ht_event ev[HT_BATCH];
 	int n;
 
-	if (ways(x))
-		ways(x)->stop(x->decoder, stop);
 	while ((n = ht_decoder_next(x->decoder, ev, HT_BATCH)) > 0) {
 		remember(x, ev, n);
 		*rc = sink->events(x->part, x->decoder, ev, n);
@@ -398,9 +422,30 @@ decode(struct stretch *x, uint64_t stop, int *rc)
 			return SINK_FAILED;
 	}
 	*rc = n;
-	if (n < 0)
-		return FAILED;
-	return ways(x) && ways(x)->missed(x->decoder) ? MISSED : GOES_ON;
+	return n < 0 ? FAILED : GOES_ON;
+}
+
+/* The same with counts.  The decoder keeps them while it can. */
+static enum outcome
+decode_counts(struct stretch *x, int *rc)
+{
+	int of_sink = 0;
+
+	while ((*rc = ways(x)->run(x->decoder)) == 1 && (*rc = take_counts(x, &of_sink)) >= 0)
+		;
+	return of_sink ? SINK_FAILED : *rc < 0 ? FAILED : GOES_ON;
+}
+
+/* Without the lock: up to `stop`; *rc is 0 or an error. */
+static enum outcome
+decode(struct stretch *x, uint64_t stop, int *rc)
+{
+	enum outcome outcome;
+
+	if (ways(x))
+		ways(x)->stop(x->decoder, stop);
+	outcome = counts(x) ? decode_counts(x, rc) : decode_events(x, rc);
+	return outcome == GOES_ON && ways(x) && ways(x)->missed(x->decoder) ? MISSED : outcome;
 }
 
 /* How far `x` may go before it asks again. */
@@ -421,6 +466,10 @@ grant(const struct job *j, struct stretch *x)
 static void
 begin_to_count(struct stretch *x)
 {
+	int of_sink, rc = x->begin && counts(x) ? take_counts(x, &of_sink) : 0;
+
+	if (rc < 0)
+		fail(x->stream->job, rc);
 	if (x->begin) {
 		ways(x)->note(x->decoder);
 		x->begin_last = x->last;

@@ -107,9 +107,16 @@ show_progress(void *arg, uint64_t bytes)
 int
 cover_count(struct cover *c, struct input *in)
 {
-	static const struct ht_parallel_sink sink = { part_open,   part_events,  part_forget,
-		                                      part_end,    part_merge,   part_close,
-		                                      stream_done, show_progress };
+	static const struct ht_parallel_sink sink = {
+		.open = part_open,
+		.events = part_events,
+		.forget = part_forget,
+		.end = part_end,
+		.merge = part_merge,
+		.close = part_close,
+		.done = stream_done,
+		.progress = show_progress,
+	};
 	struct ht_parallel_config config = { .size = sizeof(config),
 		                             .engine = in->engine,
 		                             .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES,

@@ -392,14 +392,11 @@ native_next(struct ht_decoder *d, struct ht_event *ev, int n)
 	return e->walk.out.n ? hand_out(e, ev, n) : 0;
 }
 
-static int
-native_count(struct ht_decoder *d, struct ht_counts *out)
+int
+ht_pt_count(struct ht_pt_engine *e)
 {
-	struct ht_pt_engine *e = d->state;
 	int rc = 0;
 
-	if (e->ended || (!e->change_due && ht_pt_stopped(e)))
-		return 0;
 	if (!e->walk.edges) {
 		e->walk.edges = &e->edges;
 		e->walk.want = 0;
@@ -411,11 +408,26 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 		rc = run(e, HT_BATCH);
 		e->walk.out.n = 0; /* gaps: they are noted in the decoder */
 	}
+	e->d->stats.bytes_decoded = e->in.consumed - e->d->stats.bytes_skipped;
+	return rc;
+}
+
+static int
+native_count(struct ht_decoder *d, struct ht_counts *out)
+{
+	struct ht_pt_engine *e = d->state;
+	int rc = 0;
+
+	if (!e->kept && (e->ended || (!e->change_due && ht_pt_stopped(e))))
+		return 0;
+	if (!e->kept)
+		rc = ht_pt_count(e);
+	e->kept = 0;
 	if (rc == 0)
 		rc = ht_memo_fold(&e->memo);
 	if (rc == 0)
-		rc = ht_edges_take(&e->edges, &e->walk.graph, out, &d->stats.instructions, &d->stats.branches);
-	d->stats.bytes_decoded = e->in.consumed - d->stats.bytes_skipped;
+		rc = ht_edges_take(&e->edges, &e->walk.graph, out, &d->stats.instructions,
+		                   &d->stats.branches);
 	return rc < 0 ? rc : 1;
 }
 

@@ -92,6 +92,7 @@ struct ht_pt_engine {
 	uint32_t           errata;      /* HT_PT_* of errata.h */
 
 	uint64_t stop;             /* offset to stop at */
+	int kept;                  /* counts that native_count() has not taken */
 	struct ht_pt_stance begun; /* see native_stretch.c */
 };
 
@@ -130,6 +131,8 @@ int ht_pt_find_later_code(struct ht_pt_engine *e);
 
 /* The stream is not known from here on: the place is looked for at the next PSB. */
 void ht_pt_start(struct ht_pt_engine *e);
+/* Count up to the stop, the end, or a change of code. 0 or -HT_E... */
+int ht_pt_count(struct ht_pt_engine *e);
 
 /* native_stretch.c */
 extern const struct ht_engine_stretch ht_pt_stretch;

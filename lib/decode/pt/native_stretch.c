@@ -51,6 +51,16 @@ stop(struct ht_decoder *d, uint64_t offset)
 	((struct ht_pt_engine *)d->state)->stop = offset;
 }
 
+static int
+run(struct ht_decoder *d)
+{
+	struct ht_pt_engine *e = d->state;
+	int rc = ht_pt_count(e);
+
+	e->kept = 1;
+	return rc < 0 ? rc : e->change_due;
+}
+
 /* What the next PSB sets anew in any case is left out. */
 static void
 stand(const struct ht_decoder *d, struct ht_pt_stance *s)
@@ -158,6 +168,7 @@ const struct ht_engine_stretch ht_pt_stretch = {
 	.find = find,
 	.begin = begin,
 	.stop = stop,
+	.run = run,
 	.note = note,
 	.meets = meets,
 	.missed = missed,

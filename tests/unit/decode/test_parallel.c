@@ -34,6 +34,15 @@ struct part {
 		struct ht_gap *at;
 		size_t n, cap;
 	} gaps;
+	/* When counting, instead: */
+	struct {
+		struct ht_edge *at;
+		size_t n, cap;
+	} edges;
+	struct {
+		struct ht_run *at;
+		size_t n, cap;
+	} runs;
 	int ended;
 };
 
@@ -56,6 +65,8 @@ part_close(void *arg)
 	if (p) {
 		ht_vec_free(&p->events);
 		ht_vec_free(&p->gaps);
+		ht_vec_free(&p->edges);
+		ht_vec_free(&p->runs);
 	}
 	free(p);
 }
@@ -88,11 +99,32 @@ part_events(void *arg, struct ht_decoder *d, const struct ht_event *ev, int n)
 }
 
 static void
+add_counts(struct part *p, const struct ht_edge *edges, size_t n_edges, const struct ht_run *runs,
+           size_t n_runs)
+{
+	for (size_t i = 0; i < n_edges; i++)
+		*(struct ht_edge *)ht_vec_push(&p->edges) = edges[i];
+	for (size_t i = 0; i < n_runs; i++)
+		*(struct ht_run *)ht_vec_push(&p->runs) = runs[i];
+}
+
+static int
+part_counts(void *arg, struct ht_decoder *d, const struct ht_counts *c)
+{
+	const struct timespec a_moment = { 0, 20000 };
+
+	(void)d;
+	add_counts(arg, c->edges, c->n_edges, c->runs, c->n_runs);
+	nanosleep(&a_moment, NULL);
+	return 0;
+}
+
+static void
 part_forget(void *arg)
 {
 	struct part *p = arg;
 
-	p->events.n = p->gaps.n = 0;
+	p->events.n = p->gaps.n = p->edges.n = p->runs.n = 0;
 }
 
 static int
@@ -116,6 +148,7 @@ part_merge(void *into, const void *from)
 
 		add(into, ev, ev->kind == HT_EV_GAP ? &p->gaps.at[ev->n] : NULL);
 	}
+	add_counts(into, p->edges.at, p->edges.n, p->runs.at, p->runs.n);
 	return 0;
 }
 
@@ -205,6 +238,93 @@ compare(const struct part *want, const struct part *got, uint64_t seed, unsigned
 		         jobs, got->events.n, want->events.n);
 }
 
+static int
+edge_order(const void *x, const void *y)
+{
+	const struct ht_edge *a = x, *b = y;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->flags != b->flags ? a->flags - b->flags : a->insn - b->insn;
+}
+
+static int
+run_order(const void *x, const void *y)
+{
+	const struct ht_run *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->last != b->last ? (a->last < b->last ? -1 : 1) : (int)a->insns - (int)b->insns;
+}
+
+/* Each edge and run once. */
+static void
+sum_up(struct part *p)
+{
+	size_t k = 0;
+
+	if (p->edges.n)
+		qsort(p->edges.at, p->edges.n, sizeof(*p->edges.at), edge_order);
+	for (size_t i = 0; i < p->edges.n; i++)
+		if (k && edge_order(&p->edges.at[k - 1], &p->edges.at[i]) == 0)
+			p->edges.at[k - 1].count += p->edges.at[i].count;
+		else
+			p->edges.at[k++] = p->edges.at[i];
+	p->edges.n = k;
+	k = 0;
+	if (p->runs.n)
+		qsort(p->runs.at, p->runs.n, sizeof(*p->runs.at), run_order);
+	for (size_t i = 0; i < p->runs.n; i++)
+		if (k && run_order(&p->runs.at[k - 1], &p->runs.at[i]) == 0)
+			p->runs.at[k - 1].count += p->runs.at[i].count;
+		else
+			p->runs.at[k++] = p->runs.at[i];
+	p->runs.n = k;
+}
+
+static void
+compare_counts(const struct part *want, const struct part *got, uint64_t seed, unsigned jobs)
+{
+	if (want->edges.n != got->edges.n || want->runs.n != got->runs.n)
+		fail_msg("seed %llu, %u threads: %zu edges and %zu runs, not %zu and %zu",
+		         (unsigned long long)seed, jobs, got->edges.n, got->runs.n, want->edges.n,
+		         want->runs.n);
+	for (size_t i = 0; i < want->edges.n; i++)
+		if (edge_order(&want->edges.at[i], &got->edges.at[i]) ||
+		    want->edges.at[i].count != got->edges.at[i].count)
+			fail_msg("seed %llu, %u threads: edge %zu", (unsigned long long)seed, jobs, i);
+	for (size_t i = 0; i < want->runs.n; i++)
+		if (run_order(&want->runs.at[i], &got->runs.at[i]) ||
+		    want->runs.at[i].count != got->runs.at[i].count)
+			fail_msg("seed %llu, %u threads: run %zu", (unsigned long long)seed, jobs, i);
+}
+
+/* Counts of threads against those of one decoder. */
+static void
+check_counts(struct ht_session *s, const struct ht_parallel_config *config, uint64_t seed)
+{
+	struct ht_parallel_sink counting = sink;
+	struct ht_decoder *d = decoder(s);
+	struct part *want = part_open();
+	struct ht_counts c;
+
+	while (ht_decoder_count(d, &c) == 1) {
+		add_counts(want, c.edges, c.n_edges, c.runs, c.n_runs);
+		ht_counts_free(&c);
+	}
+	ht_decoder_free(d);
+	counting.counts = part_counts;
+	assert_int_equal(ht_parallel_decode(s, config, &counting, NULL), 0);
+	sum_up(want);
+	sum_up(whole);
+	compare_counts(want, whole, seed, config->jobs);
+	part_close(want);
+	part_close(whole);
+}
+
 /* Returns how many stretches were begun beyond the first ones. */
 static unsigned
 check(struct ht_session *s, uint64_t seed)
@@ -228,6 +348,7 @@ check(struct ht_session *s, uint64_t seed)
 		part_close(whole);
 		if (jobs[i] == 1)
 			assert_int_equal(cuts, 0);
+		check_counts(s, &config, seed);
 	}
 	part_close(want);
 	return cuts;
