@@ -186,6 +186,8 @@ struct ht_cov_module {
 	uint64_t    executed; /* instructions, all repetitions */
 	uint64_t    gaps;     /* places where trace was lost */
 	uint32_t    damaged_units; /* of its debug information */
+	uint32_t without_lines;    /* functions that were left out for that; see all_functions */
+	const char *first_without; /* the name of one of them, NULL when there are none */
 	struct ht_cov_tallies tally; /* but for lines: they belong to files */
 };
 
@@ -205,7 +207,7 @@ struct ht_cov_config {
 	 * outside of the system's folders, else the programs themselves. */
 	const char *const *modules;
 	int all_modules;
-	int all_functions; /* functions without lines too, in modules that have lines */
+	int all_functions; /* functions without lines too, in modules that have lines; else they are counted only */
 	/* Globs of source paths, NULL-terminated: only these, and not those.  With
 	 * neither, headers of the system are left out. */
 	const char *const *include, *const *exclude;

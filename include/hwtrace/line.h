@@ -28,6 +28,15 @@ struct ht_line_row {
 	uint8_t  is_stmt;    /* the compiler recommends this place for the statement */
 };
 
+/*
+ * A statement begins at `addr`, whose instruction a row of another line owns:
+ * what is left of it lies elsewhere, as the set-up of a loop does.
+ */
+struct ht_line_mark {
+	uint64_t addr; /* vaddr */
+	uint32_t file, line;
+};
+
 /* One place where the code of a function is: out of line, or one inlined copy of it. */
 struct ht_line_function {
 	const char *name;    /* as in the source; "" when nameless */
@@ -65,6 +74,9 @@ const struct ht_line_span *ht_lines_spans(const struct ht_lines *l, size_t *n);
  * (file << 32 | line); those that own no instruction any more included.
  */
 const uint64_t *ht_lines_statements(const struct ht_lines *l, size_t *n);
+
+/* Sorted by address, then file and line; each once. */
+const struct ht_line_mark *ht_lines_marks(const struct ht_lines *l, size_t *n);
 
 /* Absolute, "." and ".." resolved by name; the file need not exist. NULL when out of range. */
 const char *ht_lines_file(const struct ht_lines *l, uint32_t file);

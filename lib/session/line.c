@@ -184,6 +184,20 @@ add_statement(struct ht_lines *l, const struct raw_row *r)
 }
 
 static int
+add_mark(struct ht_lines *l, const struct raw_row *r)
+{
+	struct ht_line_mark *slot;
+
+	if (!r->line || r->file == HT_LINE_NONE || !ht_lines_in_text(l, r->addr, r->addr))
+		return 0;
+	slot = ht_vec_push(&l->marks);
+	if (!slot)
+		return -HT_ENOMEM;
+	*slot = (struct ht_line_mark){ r->addr, r->file, r->line };
+	return 0;
+}
+
+static int
 add_row(struct ht_lines *l, const struct raw_row *r, uint64_t end, bool stmt)
 {
 	struct ht_line_row *last = l->rows.n ? &l->rows.at[l->rows.n - 1] : NULL, *row;
@@ -285,6 +299,9 @@ read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *di
 		if (cur.stmt && ht_lines_in_text(l, cur.addr, cur.addr) && add_statement(l, &cur) < 0)
 			return -HT_ENOMEM;
 		if (next.addr <= cur.addr) {
+			if (cur.stmt && (next.line != cur.line || next.file != cur.file) &&
+			    add_mark(l, &cur) < 0)
+				return -HT_ENOMEM;
 			stmt = next.line == cur.line && next.file == cur.file && (stmt || cur.stmt);
 			continue;
 		}
@@ -351,6 +368,34 @@ key_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static int
+mark_order(const void *a, const void *b)
+{
+	const struct ht_line_mark *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void
+finish_marks(struct ht_lines *l)
+{
+	size_t out = 0;
+	int sorted = 1;
+
+	for (size_t i = 1; i < l->marks.n && sorted; i++)
+		sorted = mark_order(&l->marks.at[i - 1], &l->marks.at[i]) <= 0;
+	if (!sorted)
+		qsort(l->marks.at, l->marks.n, sizeof(*l->marks.at), mark_order);
+	for (size_t i = 0; i < l->marks.n; i++)
+		if (!out || mark_order(&l->marks.at[out - 1], &l->marks.at[i]))
+			l->marks.at[out++] = l->marks.at[i];
+	l->marks.n = out;
+}
+
 /* Sort; a row ends where the next one begins: units may describe the same code twice. */
 static void
 finish_tables(struct ht_lines *l)
@@ -378,6 +423,7 @@ finish_tables(struct ht_lines *l)
 		if (!out || l->statements.at[out - 1] != l->statements.at[i])
 			l->statements.at[out++] = l->statements.at[i];
 	l->statements.n = out;
+	finish_marks(l);
 }
 
 int
@@ -424,6 +470,7 @@ ht_lines_close(struct ht_lines *l)
 	ht_vec_free(&l->ranges);
 	ht_vec_free(&l->spans);
 	ht_vec_free(&l->statements);
+	ht_vec_free(&l->marks);
 	ht_vec_free(&l->files);
 	free(l->buckets);
 	free(l);
@@ -454,6 +501,13 @@ ht_lines_spans(const struct ht_lines *l, size_t *n)
 {
 	*n = l->spans.n;
 	return l->spans.at;
+}
+
+const struct ht_line_mark *
+ht_lines_marks(const struct ht_lines *l, size_t *n)
+{
+	*n = l->marks.n;
+	return l->marks.at;
 }
 
 const uint64_t *

@@ -16,6 +16,10 @@ struct ht_lines {
 	struct { struct ht_range *at; size_t n, cap; } ranges;
 	struct { struct ht_line_span *at; size_t n, cap; } spans;
 	struct { uint64_t *at; size_t n, cap; } statements;
+	struct {
+		struct ht_line_mark *at;
+		size_t n, cap;
+	} marks;
 	struct { char **at; size_t n, cap; } files;
 	uint32_t              *buckets; /* of the names in `files`: index + 1 */
 	size_t                 n_buckets;

@@ -9,11 +9,18 @@
 
 #include "sink/coverage_code.h"
 
+/* How a record knows that its line ran. */
+enum cov_place {
+	COV_CODE,     /* code that belongs to the line and may run without it */
+	COV_MARK,     /* its statement begins at an instruction of another line */
+	COV_STATEMENT /* code that is marked as the statement's place */
+};
+
 /* What one copy of a function says of one line. */
 struct cov_line_rec {
 	uint32_t file, line, function, copy;
 	uint64_t count;  /* the most that one of its instructions ran */
-	uint8_t  strong; /* from a row that is marked as the statement's place */
+	uint8_t place;   /* enum cov_place */
 	uint8_t doubt;
 };
 

@@ -200,8 +200,9 @@ merge_lines(struct merger *g, size_t i, const uint32_t *files)
 
 			if (!rec)
 				return -HT_ENOMEM;
-			*rec = (struct cov_line_rec){ files[f], l->line, HT_COV_NONE, (uint32_t)i,
-				                      l->count, 1,       l->doubt };
+			*rec = (struct cov_line_rec){ files[f],    l->line,  HT_COV_NONE,
+				                      (uint32_t)i, l->count, COV_STATEMENT,
+				                      l->doubt };
 		}
 	return 0;
 }

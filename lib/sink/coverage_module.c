@@ -20,12 +20,16 @@ struct work {
 	const struct cov_bound *bound;
 	uint32_t            bound_function; /* HT_COV_NONE = not made yet */
 	uint32_t            bound_copy;
+	int some_lines;    /* the symbol at hand has instructions with a row or function */
+	int without_lines; /* the symbol has instructions without a row */
 
 	/* line table, with cursors that follow the walk */
 	const struct ht_line_row      *rows;      size_t n_rows, row;
 	const struct ht_line_span     *spans;     size_t n_spans, span;
 	const struct ht_line_function *functions; uint32_t n_functions;
 	const uint64_t                *statements; size_t n_statements;
+	const struct ht_line_mark *marks;
+	size_t n_marks, mark;
 
 	uint32_t *file_of;     /* file of the line table -> of the report; HT_COV_NONE = left out */
 	uint32_t *function_of; /* the same for functions */
@@ -124,6 +128,7 @@ open_lines(struct work *w)
 	w->spans = ht_lines_spans(w->lines, &w->n_spans);
 	w->functions = ht_lines_functions(w->lines, &w->n_functions);
 	w->statements = ht_lines_statements(w->lines, &w->n_statements);
+	w->marks = ht_lines_marks(w->lines, &w->n_marks);
 	if (map_files(w) < 0)
 		return -HT_ENOMEM;
 	return map_functions(w);
@@ -237,10 +242,49 @@ add_line(struct work *w, const struct cov_insn *i, uint8_t doubt, uint32_t funct
 	rec = ht_vec_push(&w->b->recs);
 	if (!rec)
 		return -HT_ENOMEM;
-	*rec = (struct cov_line_rec){ w->file_of[row->file], row->line, function, copy, i->count,
-		                      row->is_stmt,          doubt };
+	*rec = (struct cov_line_rec){ w->file_of[row->file],
+		                      row->line,
+		                      function,
+		                      copy,
+		                      i->count,
+		                      row->is_stmt ? COV_STATEMENT : COV_CODE,
+		                      doubt };
 	w->rec = rec;
 	w->rec_row = w->row;
+	return 0;
+}
+
+/*
+ * Statements that begin at an instruction of another line: of the innermost
+ * function there, or of one that it was inlined into.
+ */
+static int
+add_marks(struct work *w, const struct cov_insn *i, uint8_t doubt, uint32_t innermost)
+{
+	while (w->mark < w->n_marks && w->marks[w->mark].addr < i->addr)
+		w->mark++;
+	for (size_t k = w->mark; k < w->n_marks && w->marks[k].addr == i->addr; k++) {
+		uint32_t file = w->file_of[w->marks[k].file], line = w->marks[k].line;
+
+		if (file == HT_COV_NONE || cov_line_marked(&w->b->marks.at[file], line))
+			continue;
+		for (uint32_t f = innermost; f != HT_LINE_NONE; f = w->functions[f].parent) {
+			struct cov_line_rec *rec =
+			    w->function_of[f] == HT_COV_NONE ? NULL : ht_vec_push(&w->b->recs);
+
+			if (rec)
+				*rec = (struct cov_line_rec){ file,
+					                      line,
+					                      w->function_of[f],
+					                      w->first_copy + f,
+					                      i->count,
+					                      COV_MARK,
+					                      doubt };
+			else if (w->function_of[f] != HT_COV_NONE)
+				return -HT_ENOMEM;
+			w->rec = NULL; /* records may have moved */
+		}
+	}
 	return 0;
 }
 
@@ -284,6 +328,9 @@ each_insn(void *arg, const struct cov_insn *i)
 	uint8_t doubt = cov_doubt(w->code.counts, i->addr), state = cov_state(i->count, doubt);
 	uint32_t function, copy;
 
+	w->some_lines |= row || span;
+	if (span && add_marks(w, i, doubt, span->function) < 0)
+		return -HT_ENOMEM;
 	if (row && (w->file_of[row->file] == HT_COV_NONE ||
 	    cov_line_marked(&w->b->marks.at[w->file_of[row->file]], row->line)))
 		return 0;
@@ -296,8 +343,10 @@ each_insn(void *arg, const struct cov_insn *i)
 		w->ran[span->function] |= i->count != 0;
 		w->doubt[span->function] |= doubt;
 	} else {
-		if (w->lines && !row && !w->b->config->all_functions)
+		if (w->lines && !row && !w->b->config->all_functions) {
+			w->without_lines = 1;
 			return 0;
+		}
 		function = bound_function(w, row && row->line ? row : NULL);
 		copy = w->bound_copy;
 		if (function == HT_COV_NONE)
@@ -339,6 +388,39 @@ count_functions(struct work *w)
 	}
 }
 
+/* What every program begins and ends with is the compiler's, not the user's. */
+static int
+is_startup(const char *name)
+{
+	static const char *const names[] = { "_start",
+		                             "_init",
+		                             "_fini",
+		                             "_dl_relocate_static_pie",
+		                             "frame_dummy",
+		                             "deregister_tm_clones",
+		                             "register_tm_clones",
+		                             "__do_global_dtors_aux",
+		                             "__libc_csu_init",
+		                             "__libc_csu_fini" };
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return 1;
+	return 0;
+}
+
+static int
+note_without_lines(struct work *w)
+{
+	struct ht_cov_module *m = &w->b->modules.at[w->module];
+
+	if (!w->bound->name || is_startup(w->bound->name))
+		return 0;
+	if (!m->without_lines++)
+		m->first_without = cov_string(w->b, w->bound->name);
+	return !m->without_lines || m->first_without ? 0 : -HT_ENOMEM;
+}
+
 int
 cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number)
 {
@@ -353,9 +435,13 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 	for (size_t i = 0; i < w.code.bounds.n && rc == 0; i++) {
 		w.bound = &w.code.bounds.at[i];
 		w.bound_function = HT_COV_NONE;
+		w.without_lines = 0;
+		w.some_lines = 0;
 		w.rec = NULL;
 		w.prev.x.size = 0;
 		rc = cov_code_walk(&w.code, w.bound, each_insn, &w);
+		if (rc == 0 && w.without_lines && !w.some_lines)
+			rc = note_without_lines(&w);
 	}
 	if (rc == 0) {
 		count_functions(&w);

@@ -129,7 +129,7 @@ rec_order(const void *a, const void *b)
 	ORDER(x->line, y->line);
 	ORDER(x->function, y->function);
 	ORDER(x->copy, y->copy);
-	ORDER(y->strong, x->strong);
+	ORDER(y->place, x->place);
 	return 0;
 }
 
@@ -139,7 +139,20 @@ same_line(const struct cov_line_rec *x, const struct cov_line_rec *y)
 	return x->file == y->file && x->line == y->line;
 }
 
-/* Reduce to one record a copy: of its statement rows, or, where none of those kept code, of all rows. */
+static int
+same_copy(const struct cov_line_rec *x, const struct cov_line_rec *y)
+{
+	return same_line(x, y) && x->function == y->function && x->copy == y->copy;
+}
+
+/*
+ * Reduce to one record a copy: of the rows that are its statement's place, or,
+ * where none of those kept code, of all rows.  The latter may have moved away from
+ * the statement, as the set-up of a loop does: they count no more often than the
+ * instructions that it begins at, where the table tells these.  (They alone would
+ * not do: of code that was moved up before a branch the begin may stand where the
+ * ways meet again.)  Where no code is left the line is none of the copy.
+ */
 static void
 reduce_copies(struct cov_builder *b)
 {
@@ -148,18 +161,20 @@ reduce_copies(struct cov_builder *b)
 
 	if (b->recs.n)
 		qsort(r, b->recs.n, sizeof(*r), rec_order);
-	for (size_t i = 0; i < b->recs.n; i++) {
-		struct cov_line_rec *o = out ? &r[out - 1] : NULL;
+	for (size_t i = 0, k; i < b->recs.n; i = k) {
+		struct cov_line_rec o = r[i];
+		uint64_t most[COV_STATEMENT + 1] = { 0 };
 
-		if (!o || !same_line(o, &r[i]) || o->copy != r[i].copy || o->function != r[i].function) {
-			r[out++] = r[i];
-			continue;
+		for (k = i; k < b->recs.n && same_copy(&o, &r[k]); k++) {
+			o.doubt = cov_doubts(b, o.doubt, r[k].doubt);
+			if (most[r[k].place] < r[k].count)
+				most[r[k].place] = r[k].count;
 		}
-		o->doubt = cov_doubts(b, o->doubt, r[i].doubt);
-		if (o->strong && !r[i].strong)
-			continue;
-		if (o->count < r[i].count)
-			o->count = r[i].count;
+		o.count = most[o.place];
+		if (o.place == COV_MARK && o.count > most[COV_CODE])
+			o.count = most[COV_CODE];
+		if (o.place != COV_MARK || r[k - 1].place == COV_CODE)
+			r[out++] = o;
 	}
 	b->recs.n = out;
 }

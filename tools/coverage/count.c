@@ -157,7 +157,8 @@ cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int
 		c->n_inputs++;
 		if (rc != EXIT_OK)
 			return rc;
-		if (cover_count(c, in) != EXIT_OK || cover_add_source(c, in->path) != EXIT_OK)
+		if (cover_count(c, in) != EXIT_OK ||
+		    cover_add_source(c, o->own ? o->own : in->path) != EXIT_OK)
 			status = EXIT_ERROR;
 	} while (c->n_inputs < (size_t)n);
 	return status;

@@ -64,23 +64,49 @@ struct report_opts {
 	const char *fail_line, *fail_branch, *fail_function;
 };
 
-#define REPORT_OPTS(type, member)                                                                        \
-	{ 'o', "output", "FILE", OPT_STRING, offsetof(type, member.output),                              \
-	  "write the report here instead of to standard output" },                                       \
-	{ 0, "html", "DIR", OPT_STRING, offsetof(type, member.html),                                     \
-	  "write a folder of pages too, to be read in a browser: DIR/index.html" },                      \
-	{ 0, "files", NULL, OPT_FLAG, offsetof(type, member.files), "table of files only" },             \
-	{ 0, "functions", NULL, OPT_FLAG, offsetof(type, member.functions), "table of functions only" }, \
-	{ 0, "uncovered", NULL, OPT_FLAG, offsetof(type, member.uncovered),                              \
-	  "list what did not run: line ranges, branches that went one way" },                            \
-	{ 0, "source", NULL, OPT_FLAG, offsetof(type, member.source),                                    \
-	  "the source with counts beside it; ##### did not run" },                                       \
-	{ 0, "fail-under-line", "N", OPT_STRING, offsetof(type, member.fail_line),                       \
-	  "exit with status 2 when less than N per cent of lines ran" },                                 \
-	{ 0, "fail-under-branch", "N", OPT_STRING, offsetof(type, member.fail_branch),                   \
-	  "the same with status 4 for branch outcomes" },                                                \
-	{ 0, "fail-under-function", "N", OPT_STRING, offsetof(type, member.fail_function),               \
-	  "the same with status 16 for functions; statuses add up" }
+#define REPORT_OPTS(type, member)                                                                       \
+	{ 'o',                                                                                          \
+	  "output",                                                                                     \
+	  "FILE",                                                                                       \
+	  OPT_STRING,                                                                                   \
+	  offsetof(type, member.output),                                                                \
+	  "write the report here instead of to standard output" },                                      \
+	    { 0,                                                                                        \
+	      "html",                                                                                   \
+	      "DIR",                                                                                    \
+	      OPT_STRING,                                                                               \
+	      offsetof(type, member.html),                                                              \
+	      "write a folder of pages too, to be read in a browser: DIR/index.html" },                 \
+	    { 0, "files", NULL, OPT_FLAG, offsetof(type, member.files), "table of files" },             \
+	    { 0, "functions", NULL, OPT_FLAG, offsetof(type, member.functions), "table of functions" }, \
+	    { 0,                                                                                        \
+	      "uncovered",                                                                              \
+	      NULL,                                                                                     \
+	      OPT_FLAG,                                                                                 \
+	      offsetof(type, member.uncovered),                                                         \
+	      "list what did not run: line ranges, branches that went one way" },                       \
+	    { 0,                                                                                        \
+	      "source",                                                                                 \
+	      NULL,                                                                                     \
+	      OPT_FLAG,                                                                                 \
+	      offsetof(type, member.source),                                                            \
+	      "the source with counts beside it; ##### did not run" },                                  \
+	    { 0,                                                                                        \
+	      "fail-under-line",                                                                        \
+	      "N",                                                                                      \
+	      OPT_STRING,                                                                               \
+	      offsetof(type, member.fail_line),                                                         \
+	      "exit with status 2 when less than N per cent of lines ran" },                            \
+	    { 0,                                                                                        \
+	      "fail-under-branch",                                                                      \
+	      "N",                                                                                      \
+	      OPT_STRING,                                                                               \
+	      offsetof(type, member.fail_branch),                                                       \
+	      "the same with status 4 for branch outcomes" },                                           \
+	{                                                                                               \
+		0, "fail-under-function", "N", OPT_STRING, offsetof(type, member.fail_function),        \
+		    "the same with status 16 for functions; statuses add up"                            \
+	}
 
 /* Are the numbers of the options numbers?  EXIT_OK or EXIT_USAGE. */
 int cover_check_thresholds(const struct report_opts *o, const char *command);

@@ -121,6 +121,15 @@ tell(const struct ht_cov_report *r)
 		if (r->files[i].unclosed)
 			tool_warn("%s:%u: a range of marks without EXCL_STOP: all to the end of the file is left out",
 			          r->files[i].path, r->files[i].unclosed);
+	for (uint32_t i = 0; i < r->n_modules; i++)
+		if (r->modules[i].without_lines)
+			tool_warn("%s: %u function%s without line information %s left out, %s "
+			          "among them; "
+			          "--all-functions counts them",
+			          r->modules[i].path, r->modules[i].without_lines,
+			          r->modules[i].without_lines == 1 ? "" : "s",
+			          r->modules[i].without_lines == 1 ? "is" : "are",
+			          r->modules[i].first_without);
 	if (r->unresolved)
 		tool_warn("%llu instructions ran in memory that belongs to no known file",
 		          (unsigned long long)r->unresolved);
@@ -128,6 +137,21 @@ tell(const struct ht_cov_report *r)
 		return tool_error("no module of the capture was chosen; --all-modules or --module GLOB "
 		                  "chooses others");
 	return covered ? EXIT_OK : tool_error("no file of the program was found as it was recorded");
+}
+
+/* Choices that leave nothing over are a mistake: a report of nothing looks like one of a program that never ran. */
+static int
+check_choices(const struct cover_opts *o, const struct ht_cov_report *r)
+{
+	if (r->n_files)
+		return EXIT_OK;
+	if (o->include.n)
+		return tool_error(
+		    "no source file matches --include; the table without it lists all");
+	if (o->report.source)
+		return tool_error("--source: no module of the report has line information; "
+		                  "--functions shows what ran");
+	return EXIT_OK;
 }
 
 static int
@@ -144,6 +168,8 @@ report(const struct cover_opts *o, struct cover *c)
 	if (ht_cov_report_new(c->counts, &config, &r, &diag) < 0)
 		return tool_fail(&diag);
 	status = tell(r);
+	if (status == EXIT_OK)
+		status = check_choices(o, r);
 	written = cover_write_report(&o->report, c, r);
 	if (o->append && cover_append_sqlite(o->append, c, r) != EXIT_OK)
 		written = EXIT_ERROR;
@@ -175,11 +201,26 @@ cover(const struct cover_opts *o, char **paths, int n)
 	return status;
 }
 
+/* The words of a command with blanks between them; NULL: out of memory. */
+static char *
+command_text(char **argv)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (int i = 0; f && argv[i]; i++)
+		fprintf(f, "%s%s", i ? " " : "", argv[i]);
+	if (f)
+		fclose(f);
+	return text;
+}
+
 static int
-cover_command(const struct cover_opts *o, char **argv)
+cover_command(struct cover_opts *o, char **argv)
 {
 	const char *dir = getenv("TMPDIR");
-	char *path = NULL, *made = NULL;
+	char *path = NULL, *made = NULL, *command = NULL;
 	int program = 0, status;
 
 	if (o->trace ? !(path = strdup(o->trace)) :
@@ -192,7 +233,10 @@ cover_command(const struct cover_opts *o, char **argv)
 	}
 	if (made && asprintf(&path, "%s/perf.data", made) < 0)
 		path = NULL;
-	status = path ? record(o, argv, path, &program) : tool_error("out of memory");
+	if (made)
+		o->input.own = command = command_text(argv);
+	status = path && (command || !made) ? record(o, argv, path, &program)
+	                                    : tool_error("out of memory");
 	if (status == EXIT_OK)
 		status = cover(o, &path, 1);
 	if (made) {
@@ -202,6 +246,7 @@ cover_command(const struct cover_opts *o, char **argv)
 	}
 	free(path);
 	free(made);
+	free(command);
 	return program ? program : status;
 }
 

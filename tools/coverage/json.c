@@ -82,6 +82,7 @@ modules(const struct ht_cov_report *r)
 		if (m->chosen && !m->why) {
 			put_text(o, "found_by", found[m->source]);
 			put_number(o, "damaged_units", m->damaged_units);
+			put_number(o, "without_lines", m->without_lines);
 			put(o, "totals", tallies(&m->tally, 1, 0));
 		}
 		json_object_array_add(list, o);

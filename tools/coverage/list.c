@@ -14,17 +14,33 @@ state_text(unsigned state, unsigned doubt)
 	return doubt & HT_COV_LOST ? "unknown, trace was lost" : "unknown, not recorded";
 }
 
-/* Lines that follow each other in the table and did not run, as one range. */
-static void
-print_ranges(FILE *f, const struct ht_cov_file *file)
+/* Does a function begin between two lines of the file, the second included?  *at is where to look on. */
+static int
+function_begins(const struct ht_cov_report *r, uint32_t file, uint32_t *at, uint32_t before,
+                uint32_t line)
 {
+	const struct ht_cov_function *fn = r->functions;
+
+	while (*at < r->n_functions &&
+	       (fn[*at].file < file || (fn[*at].file == file && fn[*at].line <= before)))
+		++*at;
+	return *at < r->n_functions && fn[*at].file == file && fn[*at].line <= line;
+}
+
+/* Lines that follow each other in the table and in a function and did not run, as one range. */
+static void
+print_ranges(FILE *f, const struct ht_cov_report *r, uint32_t number, uint32_t *at)
+{
+	const struct ht_cov_file *file = &r->files[number];
 	const char *path = cover_path(file->path);
 
 	for (uint32_t i = 0, k; i < file->n_lines; i = k) {
 		const struct ht_cov_line *l = file->lines;
 
 		for (k = i + 1;
-		     k < file->n_lines && l[k].state == l[i].state && l[k].doubt == l[i].doubt; k++)
+		     k < file->n_lines && l[k].state == l[i].state && l[k].doubt == l[i].doubt &&
+		     !function_begins(r, number, at, l[k - 1].line, l[k].line);
+		     k++)
 			;
 		if (l[i].state == HT_COV_HIT)
 			continue;
@@ -39,7 +55,8 @@ print_ranges(FILE *f, const struct ht_cov_file *file)
 
 /* Branches that ran and went one way only. */
 static void
-print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file *file)
+print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file *file,
+                int name_modules)
 {
 	for (uint32_t i = 0; i < file->n_lines; i++)
 		for (uint32_t k = 0; k < file->lines[i].n_branches; k++) {
@@ -48,8 +65,10 @@ print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file
 			if (b->state != HT_COV_HIT || (b->taken && b->not_taken) || b->one ||
 			    b->doubt)
 				continue;
-			fprintf(f, "%s:%u: branch %u of %u (0x%llx) %s\n", cover_path(file->path), b->line, k + 1,
-			        file->lines[i].n_branches, (unsigned long long)b->addr,
+			fprintf(f, "%s:%u: branch %u of %u (%s%s0x%llx) %s\n",
+			        cover_path(file->path), b->line, k + 1, file->lines[i].n_branches,
+			        name_modules ? cover_path(r->modules[b->module].path) : "",
+			        name_modules ? " " : "", (unsigned long long)b->addr,
 			        b->taken ? "always taken" : "never taken");
 		}
 }
@@ -57,9 +76,14 @@ print_one_sided(FILE *f, const struct ht_cov_report *r, const struct ht_cov_file
 void
 cover_print_uncovered(FILE *f, const struct ht_cov_report *r)
 {
+	uint32_t at = 0, covered = 0;
+
+	for (uint32_t i = 0; i < r->n_modules; i++)
+		covered += r->modules[i].chosen && !r->modules[i].why;
 	for (uint32_t i = 0; i < r->n_files; i++) {
-		print_ranges(f, &r->files[i]);
-		print_one_sided(f, r, &r->files[i]);
+		print_ranges(f, r, i, &at);
+		print_one_sided(f, r, &r->files[i],
+		                covered > 1); /* an address alone says nothing then */
 	}
 	for (uint32_t i = 0; i < r->n_functions; i++) {
 		const struct ht_cov_function *fn = &r->functions[i];

@@ -40,7 +40,7 @@ print_report(FILE *f, const struct report_opts *o, const struct cover *c, const 
 {
 	int chosen = o->files || o->functions || o->uncovered || o->source;
 
-	if (!o->uncovered)
+	if (!o->uncovered || o->files || o->functions || o->source)
 		cover_print_summary(f, c, r);
 	if (o->source)
 		cover_print_source(f, r);

@@ -85,10 +85,10 @@ input_open_container(struct input *in, const struct input_opts *o, const char *o
 	if (ht_container_open(in->path, &config, &in->container, &diag) < 0)
 		return o->pt ? tool_fail(&diag) : open_failed(in->path, &diag);
 	in->info = ht_container_info(in->container);
-	if (in->info->software)
+	if (in->info->software && !o->own)
 		fprintf(stderr, "hwtrace: %s: recorded by the software trace unit: branches exact, times emulated\n",
 		        in->path);
-	if (in->info->filter)
+	if (in->info->filter && !o->own)
 		fprintf(stderr, "hwtrace: %s: recorded with %s: what lies outside was not recorded\n", in->path,
 		        in->info->filter);
 	if (in->info->truncated)

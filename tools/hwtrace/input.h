@@ -22,6 +22,8 @@ struct input_opts {
 	const char *symfs;
 	const char *engine;
 	int         ignore_build_id;
+	const char
+	    *own; /* no option: the command that was just recorded; its file is no one's business */
 };
 
 /* Rows of an option table; `type` is the command's option struct, `member` its struct input_opts. */

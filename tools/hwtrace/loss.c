@@ -87,6 +87,11 @@ loss_report(const struct loss *l, int fail)
 {
 	char text[1024];
 
+	if ((l->places[HT_GAP_NO_CODE] || l->places[HT_GAP_CODE_CHANGED]) &&
+	    l->places[HT_GAP_MISMATCH])
+		tool_warn("code is missing, and what returns into it cannot be followed either: "
+		          "that the trace "
+		          "does not fit the code may be a consequence, too");
 	fprintf(stderr, "lost: %s\n", loss_text(l, text, sizeof(text)));
 	return fail && loss_places(l) ? EXIT_LOSS : EXIT_OK;
 }
