@@ -153,4 +153,18 @@ struct ht_sb_record {
 	uint8_t  text[];
 };
 
+/* Slot `i` of those that begin at `offset` behind `base`, one every `stride` bytes. */
+static inline struct ht_shm_slot *
+ht_shm_slot_in(const void *base, uint64_t offset, uint64_t stride, uint32_t i)
+{
+	return (struct ht_shm_slot *)((uintptr_t)base + offset + i * stride);
+}
+
+/* The same by what the header says; the recorder goes by what it wrote there itself. */
+static inline struct ht_shm_slot *
+ht_shm_slot_at(const struct ht_shm_header *h, uint32_t i)
+{
+	return ht_shm_slot_in(h, h->slots_offset, h->slot_stride, i);
+}
+
 #endif

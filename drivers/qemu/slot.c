@@ -9,12 +9,6 @@
 
 #define RING_ALIGN 65536 /* the low 16 bits of ring pointers and offsets are the same */
 
-static struct ht_shm_slot *
-slot_at(uint32_t i)
-{
-	return (struct ht_shm_slot *)((uint8_t *)ht_shm + ht_shm->slots_offset + i * ht_shm->slot_stride);
-}
-
 /* A ring a second time, twice in a row and aligned: packets are written without a look at its end. */
 static uint8_t *
 map_ring(struct ht_shm_slot *slot)
@@ -46,7 +40,7 @@ static struct ht_shm_slot *
 try_claim(uint8_t **ring)
 {
 	for (uint32_t i = 0; i < ht_shm->n_slots; i++) {
-		struct ht_shm_slot *slot = slot_at(i);
+		struct ht_shm_slot *slot = ht_shm_slot_at(ht_shm, i);
 		uint32_t want = HT_SLOT_FREE;
 
 		if (!atomic_compare_exchange_strong(&slot->state, &want, HT_SLOT_CLAIMED))
@@ -98,7 +92,7 @@ void
 ht_slot_close_stale(void)
 {
 	for (uint32_t i = 0; i < ht_shm->n_slots; i++) {
-		struct ht_shm_slot *slot = slot_at(i);
+		struct ht_shm_slot *slot = ht_shm_slot_at(ht_shm, i);
 
 		if (atomic_load(&slot->state) == HT_SLOT_ACTIVE && slot->pid == getpid())
 			ht_shm_complete(slot, (uint8_t *)slot + HT_SHM_PAGE, ht_shm->ring_size);

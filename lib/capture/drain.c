@@ -44,7 +44,7 @@ struct ht_drain {
 static struct ht_shm_slot *
 slot_at(const struct ht_drain *d, uint32_t i)
 {
-	return (struct ht_shm_slot *)((uint8_t *)d->h + d->slots_offset + i * d->slot_stride);
+	return ht_shm_slot_in(d->h, d->slots_offset, d->slot_stride, i);
 }
 
 static long

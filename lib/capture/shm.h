@@ -36,12 +36,6 @@ int ht_shm_create(const struct ht_shm_config *config, struct ht_shm *out, struct
 /* A zeroed struct is fine. */
 void ht_shm_destroy(struct ht_shm *shm);
 
-static inline struct ht_shm_slot *
-ht_shm_slot_at(const struct ht_shm_header *h, uint32_t i)
-{
-	return (struct ht_shm_slot *)((uint8_t *)h + h->slots_offset + (uint64_t)i * h->slot_stride);
-}
-
 static inline uint8_t *
 ht_shm_ring_of(struct ht_shm_slot *slot)
 {

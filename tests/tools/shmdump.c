@@ -33,12 +33,6 @@ static const char *dir;
 static FILE *sideband;
 static unsigned long long lost;
 
-static struct ht_shm_slot *
-slot_at(unsigned i)
-{
-	return (struct ht_shm_slot *)((uint8_t *)shm + shm->slots_offset + i * shm->slot_stride);
-}
-
 static void
 die(const char *what)
 {
@@ -181,8 +175,8 @@ drain_slots(int look_for_dead)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < N_SLOTS; i++)
-		if (atomic_load(&slot_at(i)->state) >= HT_SLOT_ACTIVE)
-			slots[n++] = slot_at(i);
+		if (atomic_load(&ht_shm_slot_at(shm, i)->state) >= HT_SLOT_ACTIVE)
+			slots[n++] = ht_shm_slot_at(shm, i);
 	qsort(slots, n, sizeof(*slots), by_start);
 	for (unsigned i = 0; i < n; i++) {
 		int live = atomic_load(&slots[i]->state) == HT_SLOT_ACTIVE;
