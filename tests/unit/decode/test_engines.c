@@ -148,6 +148,23 @@ instructions_at(const struct hand *x, uint64_t first, unsigned nth)
 	return 0;
 }
 
+/* The two forms, the second from time `ns` on, and a beginning. */
+static void
+nops_change_at(struct hand *x, uint64_t ns)
+{
+	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
+	fake_code(&x->fake, ns, 1, HAND_BASE, one_long_nop, 4);
+	hand_psb(x, HAND_BASE, 500);
+}
+
+/* Instructions of each run of the code, a digit a run. */
+static void
+assert_runs(const struct hand *x, const char *counts)
+{
+	for (unsigned i = 0; counts[i]; i++)
+		assert_int_equal(instructions_at(x, HAND_BASE, i), counts[i] - '0');
+}
+
 /*
  * The syscall at the end of the code replaces the code it lies in: from the
  * TIP.PGE behind it on the new bytes hold, and not an instruction earlier,
@@ -158,16 +175,13 @@ change_holds_from_the_enable_on(void **state)
 {
 	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
-	hand_psb(x, HAND_BASE, 500);
+	nops_change_at(x, 1000);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	x->p = ht_pt_tsc(x->p, 1001);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
-	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
+	assert_runs(x, "32");
 	assert_int_equal(ht_decoder_stats(x->d)->gaps, 0);
 }
 
@@ -177,16 +191,13 @@ change_holds_when_the_time_comes_first(void **state)
 {
 	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
-	hand_psb(x, HAND_BASE, 500);
+	nops_change_at(x, 1000);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	x->p = ht_pt_tsc(x->p, 1001);
 	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
-	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 1), 2);
+	assert_runs(x, "32");
 }
 
 /* libipt has read over the next TIP.PGD and the TSC behind it when it tells of the first TIP.PGE. */
@@ -195,9 +206,7 @@ time_behind_the_next_disable_waits(void **state)
 {
 	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
-	fake_code(&x->fake, 1000, 1, HAND_BASE, one_long_nop, 4);
-	hand_psb(x, HAND_BASE, 500);
+	nops_change_at(x, 1000);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
@@ -205,9 +214,7 @@ time_behind_the_next_disable_waits(void **state)
 	hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
-	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 2), 2);
+	assert_runs(x, "332");
 }
 
 /* A change that is stamped later than the TSC does not hold yet. */
@@ -216,9 +223,7 @@ later_change_waits(void **state)
 {
 	struct hand *x = *state;
 
-	fake_code(&x->fake, 0, 1, HAND_BASE, two_nops, 4);
-	fake_code(&x->fake, 1002, 1, HAND_BASE, one_long_nop, 4);
-	hand_psb(x, HAND_BASE, 500);
+	nops_change_at(x, 1002);
 	for (unsigned i = 0; i < 2; i++) {
 		hand_ip(x, HT_PT_TIP_PGD, 0);
 		hand_ip(x, HT_PT_TIP_PGE, HAND_BASE);
@@ -226,9 +231,7 @@ later_change_waits(void **state)
 	}
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_run(x);
-	assert_int_equal(instructions_at(x, HAND_BASE, 0), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 1), 3);
-	assert_int_equal(instructions_at(x, HAND_BASE, 2), 2);
+	assert_runs(x, "332");
 }
 
 /*
