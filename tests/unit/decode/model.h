@@ -38,6 +38,7 @@ struct model_options {
 	unsigned stop;       /* ... and stop the trace */
 	unsigned patch;      /* instructions between changes of code, one in N */
 	unsigned async;      /* one in N instructions */
+	unsigned async_at;   /* the one in front of instruction N, from 1 on */
 	unsigned ovf;        /* one in N instructions */
 	unsigned compress;   /* returns */
 	unsigned mispredict; /* returns that are not compressed, one in N; their calls are taken off all the same */

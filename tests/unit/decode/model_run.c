@@ -543,7 +543,7 @@ between(struct model *m)
 	}
 	if (model_one_in(m, m->o.patch))
 		change_code(m);
-	if (model_one_in(m, m->o.async))
+	if (model_one_in(m, m->o.async) || (m->o.async_at && m->ran + 1 == m->o.async_at))
 		interrupt(m, m->ip);
 	else if (model_one_in(m, m->o.ovf))
 		lose(m);

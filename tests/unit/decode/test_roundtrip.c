@@ -261,6 +261,116 @@ test_deep_recursion(void **state)
 	check_some(deep, 100);
 }
 
+/* Nothing but the program. */
+static void
+plain(struct model_options *o)
+{
+	*o = (struct model_options){ .insns = o->insns, .mode = 64, .tnt_max = 6 };
+}
+
+static void
+long_tnt(struct model_options *o)
+{
+	plain(o);
+	o->tnt_max = 47;
+	o->compress = 1;
+}
+
+static void
+often_psb(struct model_options *o)
+{
+	plain(o);
+	o->psb_bytes = 256;
+	o->compress = 1;
+}
+
+static void
+any_ip(struct model_options *o)
+{
+	plain(o);
+	o->any_ip = 1;
+	o->far = 1;
+}
+
+static void
+timed(struct model_options *o)
+{
+	plain(o);
+	o->cyc = o->mtc = o->tsc = 2;
+	o->cbr = 5;
+}
+
+static void
+padded(struct model_options *o)
+{
+	plain(o);
+	o->pad = 1;
+}
+
+static void
+stopped(struct model_options *o)
+{
+	plain(o);
+	o->filter = 1;
+	o->stop = 1;
+}
+
+static void
+everything(struct model_options *o)
+{
+	unsigned mode = o->mode;
+
+	timed(o);
+	o->mode = mode;
+	o->tnt_max = 47;
+	o->psb_bytes = 256;
+	o->any_ip = o->pad = 2;
+	o->compress = o->kernel = o->far = o->filter = o->ptw = 1;
+	o->stop = 2;
+	o->async = 12;
+	o->ovf = 60;
+	o->tsx = 15;
+	o->power = 20;
+}
+
+static void
+events_only(struct model_options *o)
+{
+	everything(o);
+	o->async = 1;
+}
+
+/* Each thing that a trace may have by itself, then all of them, then an event in front of each instruction. */
+static void
+test_each_option(void **state)
+{
+	static void (*const force[])(struct model_options *) = {
+		plain, long_tnt, often_psb, any_ip, timed, padded, stopped, everything, events_only,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(force) / sizeof(*force); i++)
+		check_some(force[i], 40);
+}
+
+/* The same run again and again, with one event: in front of its first instruction, its second ... */
+static void
+test_an_event_at_every_instruction(void **state)
+{
+	struct model_options o;
+
+	(void)state;
+	for (uint64_t seed = 7001; seed <= 7003; seed++) {
+		for (unsigned at = 1; at <= 250; at++) {
+			model_options(seed, &o);
+			o.insns = 250;
+			o.async = o.ovf = o.patch = 0;
+			o.async_at = at;
+			check(seed, &o);
+		}
+	}
+}
+
 static void
 mispredicted(struct model_options *o)
 {
@@ -289,6 +399,8 @@ main(void)
 		cmocka_unit_test(test_changing_code_with_cycles),
 		cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_mispredicted_returns),
+		cmocka_unit_test(test_each_option),
+		cmocka_unit_test(test_an_event_at_every_instruction),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
