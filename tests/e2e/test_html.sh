@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 	return knot(n) + loops(n) == 77 || argc > 4 ? (forever(argc), 1) : 0;
 }
 C
+# more lines than the browser gets in one piece
+awk 'BEGIN { for (i = 0; i < 600; i++) print "/* " i " */"; print "int last(int x) { return x; }" }' >>flow.c
 for o in -O0 -O2; do
 	gcc $o -g -w -fcf-protection=none -o flow$o flow.c || exit 1
 	"$hwtrace" coverage --trace flow.data --all-functions -o report --html flow$o.html --json flow.json -- ./flow$o >out.txt 2>err

@@ -99,7 +99,7 @@ line(struct page *p, uint32_t number, const struct ht_cov_line *l, const char *t
 	const char *class = "";
 
 	if (p->line % CHUNK == 0)
-		html(p->f, "%s<div class=\"chunk\">\n", p->line ? "</div>\n" : "");
+		fputs(p->line ? "</div>\n<div class=\"chunk\">\n" : "<div class=\"chunk\">\n", p->f);
 	p->line++;
 	if (l) {
 		o = outcomes(p, l);
