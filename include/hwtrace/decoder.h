@@ -33,6 +33,7 @@ struct ht_decoder_config {
 	size_t      size;    /* sizeof(struct ht_decoder_config) */
 	const char *engine;  /* "native", "libipt"; NULL = the best that can do this source */
 	unsigned    want;    /* HT_DECODE_*; 0 = all */
+	uint64_t    start;   /* offset of a PSB that the engine may begin at (ht_seek_start()); 0 = the start */
 };
 
 /* Figures of one stream; final when ht_decoder_next() has returned 0. */

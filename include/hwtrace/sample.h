@@ -67,6 +67,8 @@ struct ht_merge_config {
 	uint64_t       insn_period;  /* an INSN sample every so many instructions; 0 = none */
 	int            transactions, ptwrites; /* TX samples; PTW samples */
 	const uint8_t *skip;         /* one byte a stream: nonzero = leave it out; NULL = take all */
+	const uint64_t *start;       /* one a stream: as of ht_decoder_config; NULL = from the start */
+	uint64_t       tsc_end;      /* no sample later than this is wanted; 0 = all are */
 };
 
 struct ht_merge;

@@ -54,6 +54,7 @@ struct ht_script_config {
 	enum ht_script_style style; /* CALLS: a line a call, indented by depth */
 	int         nanoseconds; /* time with nine places instead of six */
 	const char *const *dsos; /* only samples in these files (base name or path), NULL-terminated; NULL = all */
+	const char *const *syms; /* only samples in these functions, by the name in the file or as shown; NULL = all */
 	int         gaps;        /* a line for each gap */
 	unsigned    event_width; /* of the event column */
 	int         branch_addr; /* the target is shown for branches only */
@@ -65,6 +66,8 @@ struct ht_script;
 /* `s`, `out` and config->dsos are borrowed until _free(). Returns 0, -HT_EINVAL or -HT_ENOMEM. */
 int  ht_script_new(struct ht_session *s, const struct ht_script_config *config, struct ht_text *out,
                    struct ht_script **script);
+/* Has function number `i` of config.syms come by? */
+int  ht_script_saw(const struct ht_script *s, size_t i);
 void ht_script_free(struct ht_script *s);
 /* Write a run as it came from ht_merge_next(); errors are out->error. */
 void ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const struct ht_lane *lane);

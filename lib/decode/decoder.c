@@ -71,6 +71,7 @@ ht_decoder_new(struct ht_session *s, uint32_t stream, const struct ht_decoder_co
 	d->tid = st->tid;
 	d->pid = st->pid != -1 || st->tid == -1 ? st->pid : ht_session_pid_of(s, st->tid);
 	d->want = config && config->want ? config->want : HT_DECODE_ALL;
+	d->start = config ? config->start : 0;
 	d->stats.bytes = st->bytes;
 	d->stats.engine = engine->name;
 	r = ht_view_new(s, d->pid, &d->view);

@@ -63,6 +63,7 @@ struct ht_decoder {
 	struct ht_view           *view;
 	int32_t                   pid, tid;
 	unsigned                  want;
+	uint64_t                  start; /* a hint */
 	struct ht_decoder_stats   stats;
 	struct ht_diag            diag;
 	struct ht_gap            *gaps;   /* a ring: the last HT_GAPS_KEPT of them */

@@ -106,6 +106,7 @@ lane_new(struct ht_merge *m, const struct ht_stream *stream, struct ht_diag *dia
 		.size = sizeof(config),
 		.engine = m->config.engine,
 		.want = HT_DECODE_ALL,
+		.start = m->config.start ? m->config.start[stream->index] : 0,
 	};
 	const struct ht_capture_info *info = ht_container_info(ht_session_container(m->session));
 	struct lane *l = calloc(1, sizeof(*l));
@@ -148,6 +149,18 @@ lane_pull(struct ht_merge *m, struct lane *l)
 	return n;
 }
 
+/* All that is at hand is later than `end`, and so is all to come: the time that was read never goes back. */
+static int
+is_behind(const struct sampler *s, uint64_t end)
+{
+	if (s->tsc_confirmed <= end)
+		return 0;
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->out[i].tsc <= end)
+			return 0;
+	return 1;
+}
+
 /* At least one sample that was not handed out; 0 at the end of the stream. */
 static int
 lane_fill(struct ht_merge *m, struct lane *l)
@@ -169,6 +182,10 @@ lane_fill(struct ht_merge *m, struct lane *l)
 			}
 		}
 		l->at = sampler_convert(s, l->pub.view, l->space, l->batch, l->at, l->n);
+	}
+	if (m->config.tsc_end && is_behind(s, m->config.tsc_end)) {
+		s->n = 0;
+		l->ended = 1;
 	}
 	return s->n ? 1 : 0;
 }

@@ -17,6 +17,7 @@
 struct places {
 	struct ht_script_config config;
 	struct ht_disasm       *disasm;
+	uint8_t                *seen;    /* one a function of the filter */
 	char                   *chunks[CHUNK_MAX];
 	unsigned                n_chunks;
 	size_t                  used;    /* of the last chunk */
@@ -31,10 +32,18 @@ struct places *
 places_new(const struct ht_script_config *config)
 {
 	struct places *p = calloc(1, sizeof(*p));
+	size_t n = 0;
 
 	if (!p)
 		return NULL;
 	p->config = *config;
+	while (config->syms && config->syms[n])
+		n++;
+	p->seen = calloc(n + 1, 1);
+	if (!p->seen) {
+		places_free(p);
+		return NULL;
+	}
 	if (ht_disasm_new(HT_ARCH_X86_64, &p->disasm) < 0 || ht_text_init(&p->scratch, -1) < 0) {
 		places_free(p);
 		return NULL;
@@ -59,7 +68,14 @@ places_free(struct places *p)
 	forget(p);
 	ht_disasm_free(p->disasm);
 	ht_text_fini(&p->scratch);
+	free(p->seen);
 	free(p);
+}
+
+int
+places_saw(const struct places *p, size_t i)
+{
+	return p->seen[i];
 }
 
 /* Memory that must be had before a slot is filled, since making room may forget all slots. */
@@ -101,18 +117,38 @@ file_wanted(const struct places *p, const char *dso)
 	return 0;
 }
 
+/* `raw` as in the file, `shown` maybe without its mangling; both NULL when there is none. */
+static int
+sym_wanted(struct places *p, const char *raw, const char *shown)
+{
+	for (size_t i = 0; raw && p->config.syms && p->config.syms[i]; i++)
+		if (!strcmp(p->config.syms[i], raw) || !strcmp(p->config.syms[i], shown)) {
+			p->seen[i] = 1;
+			return 1;
+		}
+	return !p->config.syms;
+}
+
 static void
 resolve(struct places *p, struct ht_view *view, struct place *pl)
 {
 	struct ht_module *m;
-	struct ht_symbol sym;
+	struct ht_symbol sym = { .name = NULL };
 	uint64_t vaddr;
+	const char *shown;
 
+	pl->wanted = !p->config.dsos && !p->config.syms;
 	if (!view || !pl->addr || ht_view_resolve(view, pl->addr, &m, &vaddr) < 0)
 		return;
 	pl->dso = ht_module_info(m)->path;
-	if (p->config.fields & HT_FIELD_SYM && ht_module_symbol(m, vaddr, &sym) == 0) {
-		pl->sym = !p->config.mangled && ht_demangle(sym.name, 0, p->name) ? p->name : sym.name;
+	pl->wanted = (uint8_t)file_wanted(p, pl->dso);
+	if ((p->config.fields & HT_FIELD_SYM || p->config.syms) && ht_module_symbol(m, vaddr, &sym) < 0)
+		sym.name = NULL;
+	shown = sym.name && (!p->config.mangled || p->config.syms) && ht_demangle(sym.name, 0, p->name) ? p->name
+	                                                                                               : sym.name;
+	pl->wanted &= sym_wanted(p, sym.name, shown);
+	if (p->config.fields & HT_FIELD_SYM && sym.name) {
+		pl->sym = p->config.mangled ? sym.name : shown;
 		pl->offset = vaddr - sym.start;
 	}
 }
@@ -188,7 +224,6 @@ find(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr)
 	} else {
 		describe(p, pl);
 	}
-	pl->wanted = (uint8_t)file_wanted(p, pl->dso);
 	return pl;
 }
 

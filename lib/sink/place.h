@@ -19,13 +19,15 @@ struct place {
 	uint64_t    offset;    /* from the symbol's start */
 	uint16_t    text_len, target_len, insn_len;
 	uint8_t     has_insn;
-	uint8_t     wanted;    /* passes the filter of files */
+	uint8_t     wanted;    /* passes the filters of files and functions */
 };
 
 struct places;
 
 struct places *places_new(const struct ht_script_config *config);
 void places_free(struct places *p);
+/* Has function number `i` of the filter come by? */
+int places_saw(const struct places *p, size_t i);
 /* Never NULL. `space` names address space and generation. */
 const struct place *place_get(struct places *p, struct ht_view *view, uint64_t space, uint64_t addr);
 /* The same with `insn` filled in for an instruction of `size` bytes (0 = not known). */

@@ -39,6 +39,7 @@ ht_script_new(struct ht_session *session, const struct ht_script_config *config,
 	if (!s)
 		return -HT_ENOMEM;
 	s->config = *config;
+	s->filtered = config->dsos || config->syms;
 	s->session = session;
 	s->clock = ht_container_info(ht_session_container(session))->clock;
 	s->out = out;
@@ -61,6 +62,12 @@ ht_script_free(struct ht_script *s)
 	calls_free(s->calls);
 	ht_text_fini(&s->prefix.text);
 	free(s);
+}
+
+int
+ht_script_saw(const struct ht_script *s, size_t i)
+{
+	return places_saw(s->places, i);
 }
 
 static const char *
@@ -265,7 +272,7 @@ put_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *la
 	ht_text_char(t, '\n');
 }
 
-/* A sample passes when either end lies in a wanted file. */
+/* A sample passes when either end lies in a wanted file and function. */
 static int
 wanted(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane, uint64_t space)
 {
@@ -282,7 +289,7 @@ put_call(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *l
 	const struct place *p;
 
 	/* A call that is not shown counts for the depth of those that are. */
-	if (depth < 0 || (s->config.dsos && !wanted(s, x, lane, space)))
+	if (depth < 0 || (s->filtered && !wanted(s, x, lane, space)))
 		return;
 	put_prefix(s, x, lane);
 	ht_text_room(s->out, HT_TEXT_ROOM);
@@ -312,7 +319,7 @@ ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const st
 		}
 		if (s->config.style == HT_SCRIPT_CALLS)
 			put_call(s, x, lane, space);
-		else if (s->config.dsos && !wanted(s, x, lane, space))
+		else if (s->filtered && !wanted(s, x, lane, space))
 			continue;
 		else if (json)
 			script_json_sample(s, x, lane, space);

@@ -8,6 +8,7 @@
 
 struct ht_script {
 	struct ht_script_config config;
+	int                     filtered; /* by file or function */
 	struct ht_session      *session;
 	struct ht_clock         clock;
 	struct ht_text         *out;

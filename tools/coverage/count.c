@@ -98,6 +98,49 @@ stream_done(void *arg, uint32_t stream, const void *part, const struct ht_diag *
 	return ht_coverage_merge(job->cover->counts, p->counts);
 }
 
+/* What the filter lets pass: stream by stream, in order. */
+static int
+count_stream(struct cover *c, struct input *in, uint32_t i, struct counting *job, uint64_t before)
+{
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = in->engine,
+		.want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES | HT_DECODE_TIME, .start = c->filter.start[i] };
+	struct ht_event batch[HT_BATCH];
+	struct part part = { .counts = c->counts };
+	struct ht_decoder *d;
+	struct ht_diag diag = { 0 };
+	int n = 0, rc = 0;
+
+	if (c->filter.skip[i])
+		return 0;
+	if (ht_decoder_new(in->session, i, &config, &d, &diag) < 0)
+		return stream_done(job, i, NULL, &diag);
+	filter_stream(&c->filter);
+	while (rc == 0 && !c->filter.over && (n = ht_decoder_next(d, batch, HT_BATCH)) > 0) {
+		rc = part_events(&part, d, batch, filter_events(&c->filter, d, batch, n));
+		progress_at(&job->bar, before + ht_decoder_stats(d)->bytes_decoded);
+	}
+	if (rc == 0 && n < 0)
+		rc = stream_done(job, i, NULL, ht_decoder_diag(d));
+	if (rc == 0)
+		rc = part_end(&part);
+	loss_merge(&c->loss, &part.loss);
+	ht_decoder_free(d);
+	return rc;
+}
+
+static int
+count_filtered(struct cover *c, struct input *in, struct counting *job)
+{
+	uint64_t before = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < ht_container_stream_count(in->container); i++) {
+		rc = count_stream(c, in, i, job, before);
+		before += ht_container_stream(in->container, i)->bytes;
+	}
+	return rc;
+}
+
 static void
 show_progress(void *arg, uint64_t bytes)
 {
@@ -135,15 +178,31 @@ cover_count(struct cover *c, struct input *in)
 	/* Before anything is counted, so that modules have their order from the capture. */
 	rc = ht_coverage_add_session(c->counts, in->session);
 	progress_start(&job.bar, "decoding", total);
-	if (rc == 0)
+	if (rc == 0 && c->filter.active)
+		rc = count_filtered(c, in, &job);
+	else if (rc == 0)
 		rc = ht_parallel_decode(in->session, &config, &sink, &job);
 	progress_end(&job.bar);
 	loss_add_session(&c->loss, in->session);
 	return rc < 0 ? tool_error("%s: %s while counting", in->path, ht_strerror(rc)) : job.status;
 }
 
+static int
+open_filter(struct cover *c, const struct filter_opts *o, struct input *in)
+{
+	int rc = filter_parse(&c->filter, o);
+
+	if (rc == EXIT_OK)
+		rc = filter_open(&c->filter, in, 0);
+	if (rc != EXIT_OK) {
+		filter_close(&c->filter);
+		input_close(in); /* there is nothing to report of it */
+	}
+	return rc;
+}
+
 int
-cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int n)
+cover_open_inputs(struct cover *c, const struct input_opts *o, const struct filter_opts *f, char **paths, int n)
 {
 	int status = EXIT_OK;
 
@@ -155,11 +214,16 @@ cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int
 		int rc = input_open(in, o, n ? paths[c->n_inputs] : NULL);
 
 		c->n_inputs++;
+		if (rc == EXIT_OK && f)
+			rc = open_filter(c, f, in);
 		if (rc != EXIT_OK)
 			return rc;
 		if (cover_count(c, in) != EXIT_OK ||
 		    cover_add_source(c, o->own ? o->own : in->path) != EXIT_OK)
 			status = EXIT_ERROR;
+		if (f)
+			filter_tell_unmatched(&c->filter);
+		filter_close(&c->filter);
 	} while (c->n_inputs < (size_t)n);
 	return status;
 }

@@ -7,7 +7,7 @@
 
 #include <hwtrace/coverage.h>
 
-#include "input.h"
+#include "filter.h"
 #include "loss.h"
 
 /* What a report is made from. */
@@ -15,6 +15,7 @@ struct cover {
 	struct ht_coverage *counts; /* NULL when the report was read from reports */
 	struct input       *inputs; /* stay open until the report was written */
 	size_t              n_inputs;
+	struct filter       filter;   /* of the capture at hand; zeros: all counts */
 	struct loss         loss;
 	int                 software; /* one of the captures is by the software trace unit */
 	int                 decoded;  /* captures that were decoded here */
@@ -122,8 +123,9 @@ int cover_write_report(const struct report_opts *o, const struct cover *c, const
 
 /* count.c: decode every stream of in->container into c->counts; EXIT_OK or EXIT_ERROR. */
 int cover_count(struct cover *c, struct input *in);
-/* All of `n` captures, or with 0 the one that the options name; to be closed in any case. */
-int cover_open_inputs(struct cover *c, const struct input_opts *o, char **paths, int n);
+/* What `f` (NULL = all) lets pass of `n` captures, or with 0 the one that the options name; to be closed in any case. */
+int cover_open_inputs(struct cover *c, const struct input_opts *o, const struct filter_opts *f, char **paths,
+                      int n);
 void cover_close_inputs(struct cover *c);
 
 /* "branches exact, times emulated", or NULL for a capture by hardware. */

@@ -12,6 +12,7 @@
 
 struct cover_opts {
 	struct input_opts input;
+	struct filter_opts filter;
 	struct report_opts report;
 	struct opt_list modules, include, exclude, source_map;
 	int all_modules, all_functions, no_markers;
@@ -27,6 +28,7 @@ struct cover_opts {
 
 static const struct opt opts[] = {
 	INPUT_OPTS(struct cover_opts, input),
+	FILTER_OPTS(struct cover_opts, filter),
 	REPORT_OPTS(struct cover_opts, report),
 	COVER_FORMATS(FORMAT_ROW)
 	{ 0, "append", "DB", OPT_STRING, AT(append), "add this run to a database as --sqlite writes it" },
@@ -188,7 +190,7 @@ static int
 cover(const struct cover_opts *o, char **paths, int n)
 {
 	struct cover c = { .jobs = (unsigned)o->jobs };
-	int status = cover_open_inputs(&c, &o->input, paths, n), loss;
+	int status = cover_open_inputs(&c, &o->input, &o->filter, paths, n), loss;
 
 	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
 		int rc = report(o, &c);
@@ -291,5 +293,6 @@ run(int argc, char **argv)
 	free(o.include.at);
 	free(o.source_map.at);
 	free(o.exclude.at);
+	free(o.filter.comms.at);
 	return status;
 }

@@ -15,16 +15,20 @@ extern const struct command command_info;
 
 struct info_opts {
 	struct input_opts input;
-	int maps, decode, losses, json, fail_on_loss;
+	struct filter_opts filter;
+	int index, maps, decode, losses, json, fail_on_loss;
 };
 
 #define AT(field) offsetof(struct info_opts, field)
 
 static const struct opt info_options[] = {
 	INPUT_OPTS(struct info_opts, input),
+	FILTER_OPTS(struct info_opts, filter),
 	{ 0, "maps", NULL, OPT_FLAG, AT(maps), "list every mapping" },
 	{ 0, "decode", NULL, OPT_FLAG, AT(decode), "decode, and count bytes, instructions and branches" },
 	{ 0, "losses", NULL, OPT_FLAG, AT(losses), "decode, and list every place where something is missing" },
+	{ 0, "index", NULL, OPT_FLAG, AT(index),
+	  "keep an index of times beside the capture, so that --time finds its place at once" },
 	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object" },
 	{ 0, "fail-on-loss", NULL, OPT_FLAG, AT(fail_on_loss),
 	  "decode, and exit with status 65 when something was lost" },
@@ -117,25 +121,53 @@ count_records(struct info_report *r)
 	return 0;
 }
 
+/* What passed the filter, in place of the decoder's own figures. */
+static void
+count_events(struct ht_decoder_stats *sum, const struct ht_event *ev, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (ev[i].kind == HT_EV_BLOCK)
+			sum->instructions += ev[i].n;
+		sum->branches += ev[i].kind == HT_EV_BRANCH;
+		sum->gaps += ev[i].kind == HT_EV_GAP;
+	}
+}
+
+static int
+take_events(struct info_report *r, const struct ht_decoder *d, struct ht_event *ev, int n,
+            struct ht_decoder_stats *sum)
+{
+	n = filter_events(r->filter, d, ev, n);
+	count_events(sum, ev, n);
+	for (int i = 0; i < n; i++) {
+		const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;
+
+		if (g)
+			loss_add(&r->loss, g);
+	}
+	return r->losses ? ht_losses_events(r->losses, d, ev, n) : 0;
+}
+
 static int
 decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64_t before)
 {
-	struct ht_decoder_config config = { .size = sizeof(config), .engine = r->in->engine };
+	struct ht_decoder_config config = { .size = sizeof(config), .engine = r->in->engine,
+		.start = r->filter->start[stream] };
 	static struct ht_event ev[HT_BATCH];
+	struct stream_figures *f = &r->figures[stream];
+	struct ht_decoder_stats sum = { 0 };
 	struct ht_decoder *d = NULL;
 	struct ht_diag diag = { 0 };
-	int n, status = EXIT_OK;
+	int n = 0, status = EXIT_OK;
 
+	f->left_out = r->filter->skip[stream];
+	if (f->left_out)
+		return EXIT_OK;
 	if (ht_decoder_new(r->in->session, stream, &config, &d, &diag) < 0)
 		return input_decode_failed(r->in, &diag);
-	while ((n = ht_decoder_next(d, ev, HT_BATCH)) > 0) {
-		for (int i = 0; i < n; i++) {
-			const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;
-
-			if (g)
-				loss_add(&r->loss, g);
-		}
-		if (r->losses && ht_losses_events(r->losses, d, ev, n) < 0) {
+	filter_stream(r->filter);
+	while (!r->filter->over && (n = ht_decoder_next(d, ev, HT_BATCH)) > 0) {
+		if (take_events(r, d, ev, n, &sum) < 0) {
 			n = -HT_ENOMEM;
 			break;
 		}
@@ -147,8 +179,13 @@ decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64
 		status = tool_error("out of memory");
 	else if (n < 0)
 		status = tool_fail(ht_decoder_diag(d));
-	r->figures[stream].stats = *ht_decoder_stats(d);
-	r->figures[stream].engine = ht_decoder_stats(d)->engine;
+	f->stats = *ht_decoder_stats(d);
+	f->engine = f->stats.engine;
+	if (r->filter->active) {
+		f->stats.instructions = sum.instructions;
+		f->stats.branches = sum.branches;
+		f->stats.gaps = sum.gaps;
+	}
 	ht_decoder_free(d);
 	return status;
 }
@@ -205,21 +242,39 @@ write_report(const struct info_report *r, int json)
 }
 
 static int
+keep_index(const struct input *in)
+{
+	struct ht_diag diag = { 0 };
+	struct ht_seek *seek;
+
+	if (ht_seek_open(in->container, HT_SEEK_ALWAYS, &seek, &diag) < 0)
+		return tool_fail(&diag);
+	ht_seek_close(seek);
+	return EXIT_OK;
+}
+
+static int
 run_info(int argc, char **argv)
 {
 	struct info_opts opts = { .maps = 0 };
 	struct input in = { 0 };
-	struct info_report r = { .in = &in };
+	struct filter filter = { .active = 0 };
+	struct info_report r = { .in = &in, .filter = &filter };
 	const char *operand;
 	int first = opts_parse_mixed(&command_info, argc, argv, &opts), status, decode;
 
 	if (first < 0)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
-	decode = opts.decode || opts.losses || opts.fail_on_loss;
+	status = filter_parse(&filter, &opts.filter);
+	decode = opts.decode || opts.losses || opts.fail_on_loss || filter.active;
 	r.with_maps = opts.maps;
-	operand = input_operand(&command_info, argc, argv, first, &status);
+	operand = status ? NULL : input_operand(&command_info, argc, argv, first, &status);
 	if (!status)
 		status = input_open(&in, &opts.input, operand);
+	if (!status && opts.index)
+		status = keep_index(&in);
+	if (!status)
+		status = filter_open(&filter, &in, 0);
 	if (!status)
 		status = count_records(&r);
 	if (!status && opts.losses && ht_losses_new(LOSSES_MAX, &r.losses) < 0)
@@ -229,8 +284,12 @@ run_info(int argc, char **argv)
 	if (!status)
 		status = write_report(&r, opts.json);
 	if (!status && decode)
+		filter_tell_unmatched(&filter);
+	if (!status && decode)
 		status = loss_report(&r.loss, opts.fail_on_loss);
 	report_free(&r);
+	filter_close(&filter);
+	free(opts.filter.comms.at);
 	input_close(&in);
 	return status;
 }

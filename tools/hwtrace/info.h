@@ -5,17 +5,19 @@
 
 #include <hwtrace/losses.h>
 
-#include "input.h"
+#include "filter.h"
 #include "json.h"
 #include "loss.h"
 
 struct stream_figures {
 	struct ht_decoder_stats stats;
 	const char             *engine;
+	int                     left_out; /* the filter has no need of it */
 };
 
 struct info_report {
 	const struct input    *in;
+	struct filter         *filter;
 	struct stream_figures *figures;   /* one a stream; NULL = not decoded */
 	struct ht_losses      *losses;    /* NULL = not asked for */
 	uint64_t               records[HT_REC_KIND_COUNT];

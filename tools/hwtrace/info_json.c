@@ -53,7 +53,7 @@ write_streams(const struct info_report *r, struct json *j)
 		json_int(j, "cpu", s->cpu);
 		json_uint(j, "bytes", s->bytes);
 		json_uint(j, "chunks", s->n_chunks);
-		if (f) {
+		if (f && !f->left_out) {
 			json_string(j, "engine", f->engine);
 			json_uint(j, "bytes_decoded", f->stats.bytes_decoded);
 			json_uint(j, "bytes_skipped", f->stats.bytes_skipped);

@@ -95,7 +95,9 @@ write_streams(const struct info_report *r, struct ht_text *t)
 			snprintf(who, sizeof(who), "pid %d tid %d", s->pid, s->tid);
 		line(t, "  %-4u %-26s %12llu bytes in %u chunk%s", i, who, (ull)s->bytes, s->n_chunks,
 		     s->n_chunks == 1 ? "" : "s");
-		if (f)
+		if (f && f->left_out)
+			line(t, "       left out");
+		else if (f)
 			line(t, "       by %s: %llu bytes decoded, %llu skipped, %llu instructions, %llu branches, "
 			     "%llu gaps", f->engine ? f->engine : "no engine", (ull)f->stats.bytes_decoded,
 			     (ull)f->stats.bytes_skipped, (ull)f->stats.instructions, (ull)f->stats.branches,

@@ -3,6 +3,7 @@
 #ifndef TOOL_ITRACE_H
 #define TOOL_ITRACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define ITRACE_HELP "what to show: b branches, c calls, r returns, i<N>i every Nth instruction, x transactions, w ptwrite, e losses"
@@ -26,7 +27,7 @@ int  id_list_parse(const char *option, const char *text, struct id_list *out);
 int  id_list_has(const struct id_list *l, int64_t id); /* an empty list has all */
 void id_list_free(struct id_list *l);
 
-/* "A,B" in seconds with up to nine decimals, either may be empty; ns, 0 and UINT64_MAX for open ends. */
-int time_range_parse(const char *text, uint64_t *from, uint64_t *to);
+/* Seconds with up to nine decimals, `len` bytes; 0 with *ns, or -1 without a word. */
+int seconds_parse(const char *text, size_t len, uint64_t *ns);
 
 #endif

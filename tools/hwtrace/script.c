@@ -8,8 +8,7 @@
 
 #include <hwtrace/script.h>
 
-#include "input.h"
-#include "itrace.h"
+#include "filter.h"
 #include "loss.h"
 #include "progress.h"
 #include "stack.h"
@@ -18,8 +17,9 @@ extern const struct command command_script;
 
 struct script_opts {
 	struct input_opts input;
-	const char *itrace, *fields, *tids, *pids, *cpus, *time;
-	struct opt_list comms, dsos;
+	struct filter_opts filter;
+	const char *itrace, *fields;
+	struct opt_list dsos, syms;
 	int call_trace, json, ns, no_demangle, fail_on_loss;
 };
 
@@ -31,12 +31,9 @@ static const struct opt script_options[] = {
 	{ 'F', "fields", "LIST", OPT_STRING, AT(fields),
 	  "columns: comm,tid,pid,cpu,time,event,period,flags,ip,sym,symoff,dso,addr,insn,insnlen,disasm,brstack; "
 	  "+x adds to the usual ones, -x takes away" },
-	{ 0, "tid", "LIST", OPT_STRING, AT(tids), "only these threads" },
-	{ 0, "pid", "LIST", OPT_STRING, AT(pids), "only these processes" },
-	{ 0, "comm", "NAME", OPT_LIST, AT(comms), "only threads of this name; may be given again" },
-	{ 'C', "cpu", "LIST", OPT_STRING, AT(cpus), "only these CPUs" },
+	FILTER_OPTS(struct script_opts, filter),
 	{ 0, "dso", "FILE", OPT_LIST, AT(dsos), "only what runs in this file; may be given again" },
-	{ 0, "time", "A,B", OPT_STRING, AT(time), "only from second A to second B" },
+	{ 0, "sym", "NAME", OPT_LIST, AT(syms), "only what runs in this function; may be given again" },
 	{ 0, "call-trace", NULL, OPT_FLAG, AT(call_trace), "calls alone, indented by depth" },
 	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object a line" },
 	{ 0, "no-demangle", NULL, OPT_FLAG, AT(no_demangle), "names of C++ and Rust symbols as they are in the file" },
@@ -58,16 +55,13 @@ static const struct opt script_options[] = {
 struct job {
 	struct script_opts   opts;
 	struct itrace        itrace;
-	struct id_list       tids, pids, cpus;
-	uint64_t             from, to;   /* ns; ticks where the capture has no clock */
+	struct filter        filter;
 	uint32_t             fields;
 	struct input         in;
 	struct loss          loss;
 	struct ht_text       text;
 	struct ht_merge     *merge;
 	struct ht_script    *script;
-	uint8_t             *skip;
-	uint8_t             *comm_seen; /* one a name asked for */
 	struct progress      progress;
 };
 
@@ -106,42 +100,9 @@ parse(struct job *j)
 		tool_error("--call-trace and --json exclude each other");
 		return EXIT_USAGE;
 	}
-	if (itrace_parse(j->opts.itrace, &j->itrace) < 0 || parse_fields(j->opts.fields, usual, &j->fields) < 0 ||
-	    id_list_parse("--tid", j->opts.tids, &j->tids) < 0 ||
-	    id_list_parse("--pid", j->opts.pids, &j->pids) < 0 ||
-	    id_list_parse("--cpu", j->opts.cpus, &j->cpus) < 0 ||
-	    time_range_parse(j->opts.time, &j->from, &j->to) < 0)
+	if (itrace_parse(j->opts.itrace, &j->itrace) < 0 || parse_fields(j->opts.fields, usual, &j->fields) < 0)
 		return EXIT_USAGE;
-	return EXIT_OK;
-}
-
-/* Streams of threads that are not asked for are not decoded at all. */
-static int
-choose_streams(struct job *j)
-{
-	uint32_t n = ht_container_stream_count(j->in.container), taken = 0;
-
-	j->skip = calloc(n + 1, 1);
-	j->comm_seen = calloc(j->opts.comms.n + 1, 1);
-	if (!j->skip || !j->comm_seen)
-		return tool_error("out of memory");
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ht_stream *s = ht_container_stream(j->in.container, i);
-
-		if (j->opts.cpus && s->cpu < 0)
-			return tool_error("%s: its streams are of threads, not of CPUs; leave out --cpu",
-			                  j->in.path);
-		j->skip[i] = (s->tid >= 0 && !id_list_has(&j->tids, s->tid)) ||
-		             (s->pid >= 0 && !id_list_has(&j->pids, s->pid)) ||
-		             (s->cpu >= 0 && !id_list_has(&j->cpus, s->cpu));
-		taken += !j->skip[i];
-	}
-	if (!n)
-		return tool_error("%s: there is no trace in this capture", j->in.path);
-	if (!taken)
-		return tool_error("%s: %s of a thread or CPU that was asked for; hwtrace info lists "
-		                  "them", j->in.path, n == 1 ? "its one stream is not" : "none of its streams is");
-	return EXIT_OK;
+	return filter_parse(&j->filter, &j->opts.filter);
 }
 
 static int
@@ -157,7 +118,10 @@ start(struct job *j)
 		.branch_flags = j->opts.call_trace || j->itrace.branches ? 0
 		    : (j->itrace.calls ? HT_SF_CALL | HT_SF_BEGIN | HT_SF_END : 0) |
 		      (j->itrace.returns ? HT_SF_RETURN | HT_SF_BEGIN : 0),
-		.skip = j->skip,
+		.skip = j->filter.skip,
+		/* Which is every Nth instruction depends on all before. */
+		.start = j->itrace.insn_period > 1 && !j->opts.call_trace ? NULL : j->filter.start,
+		.tsc_end = filter_tsc_end(&j->filter),
 	};
 	struct ht_script_config script = {
 		.size = sizeof(script),
@@ -166,6 +130,7 @@ start(struct job *j)
 		.nanoseconds = j->opts.ns,
 		.mangled = j->opts.no_demangle,
 		.dsos = j->opts.dsos.n ? j->opts.dsos.at : NULL,
+		.syms = j->opts.syms.n ? j->opts.syms.at : NULL,
 		.gaps = j->itrace.errors,
 		.branch_addr = !j->opts.fields || !strstr(j->opts.fields, "addr"),
 		.event_width = merge.transactions || merge.insn_period ? EVENT_WIDTH_MAX : EVENT_WIDTH_MIN,
@@ -178,22 +143,6 @@ start(struct job *j)
 	if (ht_merge_new(j->in.session, &merge, &j->merge, &diag) < 0)
 		return input_decode_failed(&j->in, &diag);
 	return EXIT_OK;
-}
-
-static int
-comm_wanted(const struct job *j, const struct ht_lane *lane, uint64_t ns)
-{
-	const char *comm;
-
-	if (!j->opts.comms.n)
-		return 1;
-	comm = ht_session_comm(j->in.session, lane->tid, ns);
-	for (size_t i = 0; i < j->opts.comms.n; i++)
-		if (!strcmp(j->opts.comms.at[i], comm)) {
-			j->comm_seen[i] = 1;
-			return 1;
-		}
-	return 0;
 }
 
 static int
@@ -212,46 +161,50 @@ has_module(const struct ht_session *s, const char *name)
 static void
 warn_unmatched(const struct job *j)
 {
-	for (size_t i = 0; i < j->opts.comms.n; i++)
-		if (!j->comm_seen[i])
-			tool_warn("--comm %s: no thread of this name in what was decoded", j->opts.comms.at[i]);
+	filter_tell_unmatched(&j->filter);
 	for (size_t i = 0; i < j->opts.dsos.n; i++)
 		if (j->opts.dsos.at[i][0] != '[' && !has_module(j->in.session, j->opts.dsos.at[i]))
 			tool_warn("--dso %s: no file of this name in the capture; hwtrace info lists them",
 			          j->opts.dsos.at[i]);
+	for (size_t i = 0; i < j->opts.syms.n; i++)
+		if (!ht_script_saw(j->script, i))
+			tool_warn("--sym %s: no function of this name ran in what was decoded", j->opts.syms.at[i]);
+}
+
+/* A gap passes all filters but that of time. */
+static void
+show_gap(struct job *j, const struct ht_sample *x, const struct ht_lane *lane)
+{
+	const struct ht_gap *g = ht_decoder_gap(lane->decoder, (uint32_t)x->addr);
+
+	if (!g || !filter_wants_gap(&j->filter, g))
+		return;
+	loss_add(&j->loss, g);
+	ht_script_show(j->script, x, 1, lane);
 }
 
 /* A run in parts of equal time, each wanted or not. */
 static void
-show_parts(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
+show(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
 {
 	const struct ht_clock *clock = &j->in.info->clock;
 
 	for (int i = 0, k; i < n; i = k) {
-		uint64_t ns = clock->valid ? ht_clock_tsc_to_ns(clock, run[i].tsc) : run[i].tsc;
+		int same = !j->filter.active;
+		uint64_t ns;
 
-		for (k = i + 1; k < n && run[k].tsc == run[i].tsc; k++)
-			;
-		if (ns >= j->from && ns <= j->to && comm_wanted(j, lane, ns))
+		k = i + 1;
+		if (run[i].kind == HT_SAMPLE_GAP) {
+			show_gap(j, &run[i], lane);
+			continue;
+		}
+		while (k < n && run[k].kind != HT_SAMPLE_GAP && (same || run[k].tsc == run[i].tsc))
+			k++;
+		/* No ticks: no time was told yet. */
+		ns = clock->valid && run[i].tsc ? ht_clock_tsc_to_ns(clock, run[i].tsc) : run[i].tsc;
+		if (same || filter_wants(&j->filter, lane->pid, lane->tid, ns))
 			ht_script_show(j->script, run + i, k - i, lane);
 	}
-}
-
-static void
-show(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *lane)
-{
-	for (int i = 0; i < n; i++) {
-		const struct ht_gap *g;
-
-		if (run[i].kind == HT_SAMPLE_GAP && (g = ht_decoder_gap(lane->decoder, (uint32_t)run[i].addr)))
-			loss_add(&j->loss, g);
-	}
-	if (!id_list_has(&j->tids, lane->tid) || !id_list_has(&j->pids, lane->pid))
-		return;
-	if (j->opts.comms.n || j->opts.time)
-		show_parts(j, run, n, lane);
-	else
-		ht_script_show(j->script, run, n, lane);
 }
 
 static int
@@ -283,16 +236,15 @@ decode(struct job *j)
 
 /* Samples as they are recorded, nothing decoded. */
 static int
-stacks(const struct job *j)
+stacks(struct job *j)
 {
 	struct stack_want want = {
-		.fields = j->fields, .tids = &j->tids, .pids = &j->pids, .cpus = &j->cpus,
-		.comms = &j->opts.comms, .from = j->from, .to = j->to, .nanoseconds = j->opts.ns,
+		.fields = j->fields, .filter = &j->filter, .nanoseconds = j->opts.ns,
 		.fail_on_loss = j->opts.fail_on_loss,
 	};
 
-	if (j->opts.call_trace || j->opts.json || j->opts.dsos.n) {
-		tool_error("-F brstack shows whole samples: --call-trace, --json and --dso are for branches");
+	if (j->opts.call_trace || j->opts.json || j->opts.dsos.n || j->opts.syms.n) {
+		tool_error("-F brstack shows whole samples: --call-trace, --json, --dso and --sym are for branches");
 		return EXIT_USAGE;
 	}
 	return stack_show(&j->in, &want);
@@ -305,13 +257,10 @@ finish(struct job *j)
 	ht_merge_free(j->merge);
 	ht_text_fini(&j->text);
 	input_close(&j->in);
-	id_list_free(&j->tids);
-	id_list_free(&j->pids);
-	id_list_free(&j->cpus);
-	free(j->opts.comms.at);
+	filter_close(&j->filter);
+	free(j->opts.filter.comms.at);
 	free(j->opts.dsos.at);
-	free(j->skip);
-	free(j->comm_seen);
+	free(j->opts.syms.at);
 }
 
 static int
@@ -329,17 +278,18 @@ run_script(int argc, char **argv)
 		status = parse(&j);
 	if (!status)
 		status = input_open(&j.in, &j.opts.input, operand);
+	if (!status && !ht_container_stream_count(j.in.container))
+		status = tool_error("%s: there is no trace in this capture", j.in.path);
+	if (!status)
+		status = filter_open(&j.filter, &j.in, !!(j.fields & HT_FIELD_BRSTACK));
 	if (!status && j.fields & HT_FIELD_BRSTACK) {
 		status = stacks(&j);
-		finish(&j);
-		return status;
+	} else {
+		if (!status)
+			status = start(&j);
+		if (!status)
+			status = decode(&j);
 	}
-	if (!status)
-		status = choose_streams(&j);
-	if (!status)
-		status = start(&j);
-	if (!status)
-		status = decode(&j);
 	finish(&j);
 	return status;
 }

@@ -13,21 +13,11 @@
 #define ENTRY_MAX 128
 
 static int
-wanted(const struct input *in, const struct stack_want *w, const struct ht_record *r)
+wanted(const struct stack_want *w, const struct ht_record *r)
 {
-	const char *comm;
-
-	if (r->kind != HT_REC_SAMPLE || !r->u.sample.branches || r->time < w->from || r->time > w->to ||
-	    !id_list_has(w->tids, r->tid) || !id_list_has(w->pids, r->pid) ||
-	    (r->cpu >= 0 && !id_list_has(w->cpus, r->cpu)))
-		return 0;
-	if (!w->comms->n)
-		return 1;
-	comm = ht_session_comm(in->session, r->tid, r->time);
-	for (size_t i = 0; i < w->comms->n; i++)
-		if (!strcmp(w->comms->at[i], comm))
-			return 1;
-	return 0;
+	return r->kind == HT_REC_SAMPLE && r->u.sample.branches &&
+	       (r->cpu < 0 || id_list_has(&w->filter->cpus, r->cpu)) &&
+	       filter_wants(w->filter, r->pid, r->tid, r->time);
 }
 
 static void
@@ -95,7 +85,7 @@ stack_show(const struct input *in, const struct stack_want *w)
 		return tool_error("out of memory");
 	ht_container_rewind(in->container);
 	while ((rc = ht_container_next(in->container, &r)) != 0 && !t.error) {
-		if (rc < 0 || !wanted(in, w, &r))
+		if (rc < 0 || !wanted(w, &r))
 			continue;
 		put_head(&t, in, w, &r);
 		for (uint32_t i = 0; i < r.u.sample.n_branches; i++)

@@ -3,15 +3,12 @@
 #ifndef TOOL_STACK_H
 #define TOOL_STACK_H
 
-#include "input.h"
-#include "itrace.h"
+#include "filter.h"
 #include "loss.h"
 
 struct stack_want {
 	uint32_t fields; /* HT_FIELD_*: COMM, PID, TID, CPU, TIME, PERIOD, IP, BRSTACK */
-	const struct id_list *tids, *pids, *cpus;
-	const struct opt_list *comms;
-	uint64_t from, to; /* ns */
+	struct filter *filter;
 	int nanoseconds, fail_on_loss;
 };
 

@@ -288,6 +288,25 @@ native_can(enum ht_trace_source source)
 	return source == HT_SOURCE_INTEL_PT;
 }
 
+/* To the PSB that decoding may begin at; 0 and back at the start when there is none. */
+static int
+seek(struct ht_pt_engine *e)
+{
+	const uint8_t *bytes;
+	size_t n;
+
+	ht_pt_input_seek(&e->in, e->d->start);
+	n = ht_pt_input_peek(&e->in, &bytes);
+	if (ht_pt_input_offset(&e->in) != e->d->start || n < HT_PT_PACKET_MAX ||
+	    ht_pt_find_psb(bytes, HT_PT_PACKET_MAX, 0) != 0) {
+		ht_pt_input_init(&e->in, e->d->stream);
+		return 0;
+	}
+	e->passed = e->in.consumed;
+	e->d->stats.bytes -= e->passed;
+	return 1;
+}
+
 static int
 native_open(struct ht_decoder *d, struct ht_diag *diag)
 {
@@ -312,7 +331,9 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	}
 	e->mode = 64;
 	e->stop = UINT64_MAX;
-	if (d->stream->n_chunks && d->stream->chunks[0].lost_before) {
+	if (d->start && seek(e)) {
+		ht_pt_start(e);
+	} else if (d->stream->n_chunks && d->stream->chunks[0].lost_before) {
 		e->packets_lost = 1;
 		ht_pt_open_gap(e, d->stream->chunks[0].lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED
 		               : HT_GAP_AUX_LOST, 0, "the begin of the trace was lost");
@@ -388,7 +409,7 @@ native_next(struct ht_decoder *d, struct ht_event *ev, int n)
 		return rc;
 	d->stats.instructions = e->walk.instructions;
 	d->stats.branches = e->walk.branches;
-	d->stats.bytes_decoded = e->in.consumed - d->stats.bytes_skipped;
+	d->stats.bytes_decoded = e->in.consumed - e->passed - d->stats.bytes_skipped;
 	return e->walk.out.n ? hand_out(e, ev, n) : 0;
 }
 
@@ -408,7 +429,7 @@ ht_pt_count(struct ht_pt_engine *e)
 		rc = run(e, HT_BATCH);
 		e->walk.out.n = 0; /* gaps: they are noted in the decoder */
 	}
-	e->d->stats.bytes_decoded = e->in.consumed - e->d->stats.bytes_skipped;
+	e->d->stats.bytes_decoded = e->in.consumed - e->passed - e->d->stats.bytes_skipped;
 	return rc;
 }
 

@@ -45,6 +45,7 @@ struct ht_pt_stance {
 struct ht_pt_engine {
 	struct ht_decoder *d;
 	struct ht_pt_input in;
+	uint64_t           passed;      /* bytes in front of where decoding began */
 	struct ht_walk     walk;
 	struct ht_memo     memo;
 	struct ht_edges    edges;       /* for ht_decoder_count() */
