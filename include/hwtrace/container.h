@@ -89,6 +89,8 @@ struct ht_capture_info {
 	int                  per_cpu;  /* streams are per CPU (else per thread) */
 	int                  ret_compression; /* 1 on, 0 off, -1 not known */
 	int                  truncated;       /* the file ends early; what is there was read */
+	uint64_t             trailing;        /* bytes behind the end of the capture; they were not read */
+	uint64_t             trailing_at;     /* file offset of those */
 	uint64_t             truncated_at;    /* file offset of the cut */
 	const char          *hostname, *os_release, *version, *arch_name, *cmdline, *cpuid, *backend;
 };

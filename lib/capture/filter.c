@@ -145,32 +145,67 @@ ht_filter_text(const struct ht_capture_config *config, char *buf, size_t size)
 	return buf;
 }
 
+/* Bits of `met`: the modules have the lower half, the filters the upper one. */
+#define MET_EACH 32u
+
+static int
+is_path_or_base(const char *name, const char *path)
+{
+	const char *want = strrchr(name, '/'), *slash = strrchr(path, '/');
+
+	return !strcmp(want ? want + 1 : name, slash ? slash + 1 : path);
+}
+
+/* Can code of the mapping lie in what the filter names? */
+static int
+filter_meets(const char *text, const struct ht_record *rec)
+{
+	const char *at = strrchr(text, '@');
+	char real[PATH_MAX];
+	uint64_t start, end;
+
+	if (parse_range(text, &start, &end))
+		return rec->u.map.addr < end && (start < rec->u.map.addr || start - rec->u.map.addr < rec->u.map.len);
+	/* A library is mapped by the name that its links lead to. */
+	return at && (is_path_or_base(at + 1, rec->u.map.path) ||
+	              (find_module(at + 1, NULL, real) && is_path_or_base(real, rec->u.map.path)));
+}
+
 void
 ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met)
 {
 	const char *slash;
 
-	if (rec->kind != HT_REC_MMAP || !config->modules)
+	if (rec->kind != HT_REC_MMAP || !(rec->u.map.flags & HT_MAP_EXEC))
 		return;
 	slash = strrchr(rec->u.map.path, '/');
-	for (unsigned i = 0; i < 64 && config->modules[i]; i++)
+	for (unsigned i = 0; i < MET_EACH && config->modules && config->modules[i]; i++)
 		if (!fnmatch(config->modules[i], rec->u.map.path, 0) ||
 		    (slash && !fnmatch(config->modules[i], slash + 1, 0)))
 			*met |= 1ull << i;
+	for (unsigned i = 0; i < MET_EACH && config->filters && config->filters[i]; i++)
+		if (!(*met >> (MET_EACH + i) & 1) && filter_meets(config->filters[i], rec))
+			*met |= 1ull << (MET_EACH + i);
+}
+
+static void
+tell_unmet(const struct ht_capture_config *config, const char *const *list, uint64_t met, const char *fmt)
+{
+	for (unsigned i = 0; i < MET_EACH && list && list[i] && config->note; i++) {
+		char text[512];
+
+		if (met >> i & 1)
+			continue;
+		snprintf(text, sizeof(text), fmt, list[i]);
+		config->note(config->note_arg, text);
+	}
 }
 
 void
 ht_filter_tell_unmet(const struct ht_capture_config *config, uint64_t met)
 {
-	if (!config->modules || !config->note)
-		return;
-	for (unsigned i = 0; i < 64 && config->modules[i]; i++) {
-		char text[512];
-
-		if (met >> i & 1)
-			continue;
-		snprintf(text, sizeof(text), "--module %s: no such module was loaded; nothing of it is in the trace",
-		         config->modules[i]);
-		config->note(config->note_arg, text);
-	}
+	tell_unmet(config, config->modules, met,
+	           "--module %s: no such module was loaded; nothing of it is in the trace");
+	tell_unmet(config, config->filters, met >> MET_EACH,
+	           "--filter %s: no code was mapped there; nothing of it is in the trace");
 }

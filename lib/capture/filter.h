@@ -17,9 +17,9 @@ int ht_filter_build(const struct ht_capture_config *config, const struct ht_prog
 /* The options as they were given, for the file: "--module X --filter Y"; "" without any.  Returns buf. */
 const char *ht_filter_text(const struct ht_capture_config *config, char *buf, size_t size);
 
-/* Notes in `met`, a bit a glob, which --module the mapping `rec` satisfies; other records are none. */
+/* Notes in `met` which --module and --filter the mapping `rec` satisfies; other records are none. */
 void ht_filter_meet(const struct ht_capture_config *config, const struct ht_record *rec, uint64_t *met);
-/* Tells of each --module that no mapping satisfied: a name mistyped leaves an empty trace. */
+/* Tells of each that no mapping satisfied: a name mistyped leaves an empty trace. */
 void ht_filter_tell_unmet(const struct ht_capture_config *config, uint64_t met);
 
 #endif

@@ -44,16 +44,38 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 	    "PT with a map, and archives of its own");
 }
 
+#define LOOK_AT    (64u << 10) /* of a pipe, before more of it is read */
+#define DEVICE_MAX (1u << 20)  /* of a device, which has no end of its own */
+
+/* The most that is read of what has no size: half of the memory, which all of it is kept in. */
+static uint64_t
+pipe_max(int device)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return device ? DEVICE_MAX : pages > 0 && size > 0 ? (uint64_t)pages / 2 * (uint64_t)size : 1u << 30;
+}
+
 /* All of a pipe, as it is: what it holds is needed in more than one order. */
 static int
-read_pipe(struct ht_container *c, int fd, struct ht_diag *diag)
+read_pipe(struct ht_container *c, int fd, int device, int raw, struct ht_diag *diag)
 {
+	uint64_t max = pipe_max(device);
 	size_t cap = 0, n = 0;
 	uint8_t *buf = NULL;
 
 	for (;;) {
 		ssize_t got;
 
+		if (n > max) {
+			free(buf);
+			return ht_fail(diag, HT_ELIMIT, c->path, max, "",
+			               device ? "is a device that gives more than a capture; name a file"
+			                      : "more comes by the pipe than this machine can keep; record into a "
+			                        "file, and name that");
+		}
+		if (!raw && n >= LOOK_AT && !choose(buf, n))
+			break; /* no capture, however it goes on */
 		if (n == cap) {
 			size_t want = cap ? cap * 2 : 1 << 20;
 			uint8_t *wide = realloc(buf, want);
@@ -87,7 +109,7 @@ read_pipe(struct ht_container *c, int fd, struct ht_diag *diag)
 }
 
 static int
-load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
+load_fd(struct ht_container *c, int fd, int raw, struct ht_diag *diag)
 {
 	struct stat st;
 	void *p;
@@ -100,7 +122,7 @@ load_fd(struct ht_container *c, int fd, struct ht_diag *diag)
 		               "is a folder without a capture that hwtrace knows: no trace.json "
 		               "(LLDB), no data (perf)");
 	if (!S_ISREG(st.st_mode))
-		return read_pipe(c, fd, diag);
+		return read_pipe(c, fd, S_ISCHR(st.st_mode) && !isatty(fd), raw, diag);
 	if (st.st_size == 0)
 		return 0;
 	if ((uint64_t)st.st_size > SIZE_MAX)
@@ -139,14 +161,14 @@ open_in_folder(struct ht_container *c, const char *path)
 }
 
 static int
-load(struct ht_container *c, const char *path, struct ht_diag *diag)
+load(struct ht_container *c, const char *path, int raw, struct ht_diag *diag)
 {
 	struct stat st;
 
 	int fd, err;
 
 	if (!strcmp(path, "-"))
-		return load_fd(c, STDIN_FILENO, diag);
+		return load_fd(c, STDIN_FILENO, raw, diag);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
 		err = errno;
@@ -161,7 +183,7 @@ load(struct ht_container *c, const char *path, struct ht_diag *diag)
 			fd = inside;
 		}
 	}
-	err = load_fd(c, fd, diag);
+	err = load_fd(c, fd, raw, diag);
 	close(fd);
 	return err;
 }
@@ -207,7 +229,7 @@ ht_container_open(const char *path, const struct ht_container_config *config,
 	c = container_new(raw ? config->raw.pt : path);
 	if (!c)
 		return ht_fail(diag, HT_ENOMEM, path, HT_NO_OFFSET, "", "out of memory");
-	err = load(c, c->path, diag);
+	err = load(c, c->path, raw, diag);
 	if (!err)
 		err = start(c, raw ? &ht_reader_raw : choose(c->data, c->size), config, diag);
 	if (err) {

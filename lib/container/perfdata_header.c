@@ -291,6 +291,7 @@ read_features(struct ht_container *c, const uint8_t *bits, struct ht_diag *diag)
 {
 	struct ht_perfdata *p = c->state;
 	struct ht_cursor k = ht_cursor_make(c->data, c->size);
+	uint64_t end = p->data_end;
 
 	ht_cursor_seek(&k, p->data_end);
 	for (unsigned bit = 0; bit < HT_PERF_FEAT_COUNT; bit++) {
@@ -310,8 +311,20 @@ read_features(struct ht_container *c, const uint8_t *bits, struct ht_diag *diag)
 			    diag, HT_EUNSUPPORTED, c->path, k.pos - 16, "HEADER_DIR_FORMAT",
 			    "the records are in other files of a directory; record into one file");
 		ht_perfdata_feature(c, bit, c->data + offset, (size_t)size);
+		if (offset + size > end)
+			end = offset + size;
 	}
+	ht_perfdata_trailing(c, k.pos > end ? k.pos : end);
 	return 0;
+}
+
+void
+ht_perfdata_trailing(struct ht_container *c, uint64_t end)
+{
+	if (end < c->size && c->size - end >= 8 && ht_le(c->data + end, 8) == HT_PERF_MAGIC) {
+		c->info.trailing_at = end;
+		c->info.trailing = c->size - end;
+	}
 }
 
 /* -- header ---------------------------------------------------------------------- */

@@ -94,6 +94,8 @@ int ht_perfdata_attr(struct ht_container *c, const uint8_t *attr, size_t size, c
 void ht_perfdata_feature(struct ht_container *c, unsigned bit, const uint8_t *data, size_t size);
 int ht_perfdata_add_build_id(struct ht_container *c, const uint8_t *entry, size_t size,
                              size_t fixed);
+/* Another capture behind the end of this one, which is at `end`, is told. */
+void ht_perfdata_trailing(struct ht_container *c, uint64_t end);
 void ht_perfdata_layouts(struct ht_container *c); /* once all attributes are known */
 
 /* perfdata_walk.c */

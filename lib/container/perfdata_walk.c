@@ -101,6 +101,11 @@ next_in_file(struct ht_container *c, struct ht_perf_walk *w, struct ht_perf_raw 
 	}
 	if (left < 8)
 		return walk_cut(w, w->pos);
+	if (p->pipe && ht_le(at, 8) == HT_PERF_MAGIC) { /* no record has this type and size */
+		ht_perfdata_trailing(c, w->pos);
+		w->done = 1;
+		return 0;
+	}
 	size = (uint32_t)ht_le(at + 6, 2);
 	if (size < 8) {
 		walk_cut(w, w->pos);

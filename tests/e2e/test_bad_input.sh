@@ -104,3 +104,21 @@ rm "$tmp/prog"
 "$hwtrace" script -i "$tmp/data" --itrace=e --fail-on-loss >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 65 ] && grep -q 'lost: missing code' "$tmp/err" && pass "a missing program is a loss" ||
     fail "a missing program is a loss" "$(cat "$tmp/err")"
+
+# What has no end is read to a bound, and refused in one line.
+for what in "info -i /dev/zero" "info --pt /dev/zero" "info -i -" "packets -i -"; do
+	# shellcheck disable=SC2086
+	(ulimit -v 4000000; timeout 60 "$hwtrace" $what </dev/zero >"$tmp/out" 2>"$tmp/err")
+	[ $? -eq 1 ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && pass "no end: $what" || fail "no end: $what" "$(head -n 3 "$tmp/err")"
+done
+(ulimit -v 4000000; yes | timeout 60 "$hwtrace" info -i - >"$tmp/out" 2>"$tmp/err")
+[ $? -eq 1 ] && grep -q 'no capture that hwtrace knows' "$tmp/err" && pass "no end of a pipe" || fail "no end of a pipe" "$(cat "$tmp/err")"
+
+# Two captures in one file: the first is read, the other one told.
+"$hwtrace" record --backend qemu -q -o "$tmp/one" -- "$programs/segv" >/dev/null 2>&1
+cat "$tmp/one" "$tmp/one" >"$tmp/two"
+"$hwtrace" script -i "$tmp/one" >"$tmp/want" 2>/dev/null
+"$hwtrace" script -i "$tmp/two" >"$tmp/got" 2>"$tmp/err"
+same "two captures in one file read as the first" "$tmp/want" "$tmp/got"
+grep -q "another capture begins at byte $(wc -c <"$tmp/one" | tr -d ' ')" "$tmp/err" && pass "the second is told" || fail "the second is told" "$(cat "$tmp/err")"
+"$hwtrace" script -i "$tmp/one" 2>&1 | grep -q 'another capture' && fail "one capture is one" "it tells another" || pass "one capture is one"

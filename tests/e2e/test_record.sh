@@ -90,6 +90,9 @@ status filter-error 125 --filter nonsense true
 status no-such-module 0 --module 'no-such*' --module 'libc*' sh -c :
 says no-such-module-text "no-such\*: no such module was loaded" err.txt
 [ "$(grep -c 'no such module' err.txt)" -eq 1 ] && pass module-met || fail module-met "$(cat err.txt)"
+status filter-of-nothing 0 --filter 0x1000-0x2000 --filter getppid@libc.so.6 sh -c :
+says filter-of-nothing-text "filter 0x1000-0x2000: no code was mapped there" err.txt
+[ "$(grep -c 'no code was mapped' err.txt)" -eq 1 ] && pass filter-met || fail filter-met "$(cat err.txt)"
 status pid-0 125 -p 0
 status overwrite-0 125 --overwrite 0 true
 status filter-symbol 125 --filter no_such_function@sh sh -c :

@@ -91,6 +91,10 @@ input_open_container(struct input *in, const struct input_opts *o, const char *o
 	if (in->info->filter && !o->own)
 		fprintf(stderr, "hwtrace: %s: recorded with %s: what lies outside was not recorded\n", in->path,
 		        in->info->filter);
+	if (in->info->trailing)
+		tool_warn("%s: another capture begins at byte %llu: its %llu bytes are not read; captures cannot be "
+		          "joined by cat", in->path, (unsigned long long)in->info->trailing_at,
+		          (unsigned long long)in->info->trailing);
 	if (in->info->truncated)
 		tool_warn("%s: the file ends early, at byte %llu: read up to there", in->path,
 		          (unsigned long long)in->info->truncated_at);
