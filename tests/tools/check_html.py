@@ -268,7 +268,9 @@ def check_graph(name, page, rows, wrong):
         wrong.append("%s: %d edges of jumps that are taken, drawn %s" % (name, stay, drawn))
 
 
-def check_code(pages, listing, wrong):
+def check_code(pages, listing, report, wrong):
+    # annotate shows the first copy, which may be inlined somewhere: such functions have a page of their own besides
+    in_places = {f.get("full_name", f["name"]) for f in report["functions"] if 0 < f["inlined"] < f["copies"]}
     found = set()
     for name, page in pages.items():
         if not name.startswith("fn/"):
@@ -277,7 +279,7 @@ def check_code(pages, listing, wrong):
         for div in find(page.root, "div", "i"):
             rows.append((div[1]["id"][1:], text(next(find(div, "span", "c"))), text(next(find(div, "code")))))
         want = listing.get(rows[0][0]) if rows else None
-        if rows != want:
+        if rows != want and not (rows and want is None and text(next(find(page.root, "h1"))) in in_places):
             other = [x for x in zip(want or [], rows) if x[0] != x[1]][:3]
             wrong.append("%s: instructions differ: %s" % (name, other or (len(want or []), len(rows))))
         found.add(rows[0][0] if rows else "")
@@ -311,7 +313,7 @@ def main():
             wrong.append("index: %s: wanted %s, got %s" % (name, want, rows[name]))
         check_source(name, pages[name], file, wrong)
     if len(sys.argv) > 3:
-        check_code(pages, read_listing(sys.argv[3]), wrong)
+        check_code(pages, read_listing(sys.argv[3]), report, wrong)
     print("\n".join(wrong[:40]))
     return 1 if wrong else 0
 

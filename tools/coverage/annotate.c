@@ -96,10 +96,8 @@ print_function(struct out *o, const struct cover *c, const struct ht_cov_report 
 	static const struct listing_ops ops = { print_source, print_insn, print_part };
 	int status = listing_open(&o->listing, c, r, fn->module);
 
-	if (status != EXIT_OK) {
-		listing_close(&o->listing);
+	if (status != EXIT_OK)
 		return status;
-	}
 	o->file = NULL;
 	fprintf(o->f, "%s (%s, 0x%llx)", fn->shown, cover_path(r->modules[fn->module].path),
 	        (unsigned long long)fn->addr);
@@ -115,7 +113,6 @@ print_function(struct out *o, const struct cover *c, const struct ht_cov_report 
 	fputc('\n', o->f);
 	listing_walk(&o->listing, fn->addr, &ops, o);
 	fputc('\n', o->f);
-	listing_close(&o->listing);
 	return EXIT_OK;
 }
 

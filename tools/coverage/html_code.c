@@ -484,7 +484,6 @@ write_module(struct html *h, struct listing *l, uint32_t module)
 	}
 	for (size_t i = first; i < h->code->n_pages && status == EXIT_OK; i++)
 		status = write_page(h, l, &h->code->pages[i]);
-	listing_close(l);
 	return status;
 }
 

@@ -120,22 +120,8 @@ find_line(const struct ht_cov_report *r, const char *path, uint32_t line)
 
 /* -- a module ------------------------------------------------------------- */
 
-int
-listing_open(struct listing *l, const struct cover *c, const struct ht_cov_report *r,
-             uint32_t module)
-{
-	l->report = r;
-	if (ht_cov_code_open(c->counts, module, &l->code) < 0)
-		return tool_error("out of memory");
-	l->module = ht_coverage_handle(c->counts, module);
-	if (ht_disasm_new(ht_cov_code_arch(l->code), &l->disasm) < 0)
-		return tool_error("%s: no disassembler for its architecture",
-		                  r->modules[module].path);
-	return EXIT_OK;
-}
-
-void
-listing_close(struct listing *l)
+static void
+close_module(struct listing *l)
 {
 	ht_disasm_free(l->disasm);
 	ht_cov_code_close(l->code);
@@ -143,10 +129,27 @@ listing_close(struct listing *l)
 	l->code = NULL;
 }
 
+int
+listing_open(struct listing *l, const struct cover *c, const struct ht_cov_report *r,
+             uint32_t module)
+{
+	if (l->disasm && l->number == module)
+		return EXIT_OK;
+	close_module(l);
+	l->report = r;
+	l->number = module;
+	if (ht_cov_code_open(c->counts, module, &l->code) < 0)
+		return tool_error("out of memory");
+	l->module = ht_coverage_handle(c->counts, module);
+	if (ht_disasm_new(ht_cov_code_arch(l->code), &l->disasm) < 0)
+		return tool_error("%s: no disassembler for its architecture", r->modules[module].path);
+	return EXIT_OK;
+}
+
 void
 listing_free(struct listing *l)
 {
-	listing_close(l);
+	close_module(l);
 	for (unsigned i = 0; i < LISTING_TEXTS; i++)
 		text_free(&l->texts[i]);
 }

@@ -25,6 +25,7 @@ struct listing {
 	const struct ht_cov_report *report;
 	struct ht_cov_code *code;
 	struct ht_module *module;
+	uint32_t number; /* of the module */
 	struct ht_disasm *disasm;
 	int quiet; /* of sources that cannot be read */
 	struct listing_text texts[LISTING_TEXTS];
@@ -40,11 +41,12 @@ struct listing_ops {
 	void (*part)(void *arg, uint64_t vaddr); /* another part of it begins */
 };
 
-/* EXIT_OK; or, told, EXIT_ERROR.  To be closed in any case; texts are kept for the next module. */
+/*
+ * Turn to a module; EXIT_OK or, told, EXIT_ERROR.  Costs nothing when it is the
+ * one at hand.
+ */
 int listing_open(struct listing *l, const struct cover *c, const struct ht_cov_report *r,
                  uint32_t module);
-void listing_close(struct listing *l);
-/* The last thing to be done. */
 void listing_free(struct listing *l);
 
 /* The function that holds `vaddr`, from its first instruction to its last part. */
