@@ -131,6 +131,8 @@ struct ht_cov_tally {
 struct ht_cov_tallies {
 	struct ht_cov_tally lines, functions, insns;
 	struct ht_cov_tally branches; /* two outcomes for each conditional branch */
+	struct ht_cov_tally calls;    /* call instructions */
+	struct ht_cov_tally blocks;   /* basic blocks; a call does not end one */
 };
 
 struct ht_cov_line {
@@ -151,6 +153,28 @@ struct ht_cov_branch {
 	uint8_t  one;          /* it has one outcome only, `taken` */
 	uint8_t  state;        /* HT_COV_HIT: it was executed */
 	uint8_t doubt;         /* enum ht_cov_doubt: why an outcome that was not seen is unknown */
+};
+
+/* Where an indirect branch went. */
+struct ht_cov_target {
+	uint32_t module; /* HT_COV_NONE: none that is known */
+	uint64_t addr;   /* vaddr there; else the address */
+	uint64_t count;
+	const char *name; /* of the symbol that begins there; NULL when none does */
+};
+
+/* A call, or a jump through a table. */
+struct ht_cov_site {
+	uint32_t file, line; /* HT_COV_NONE and 0 when not known */
+	uint32_t function, module;
+	uint64_t addr; /* vaddr */
+	uint64_t count;
+	uint64_t to;                      /* of a direct call: vaddr of what it calls */
+	const char *name;                 /* its symbol; NULL when there is none */
+	uint32_t first_target, n_targets; /* in report->targets: what was seen of an indirect one */
+	uint8_t insn;                     /* HT_INSN_CALL, HT_INSN_CALL_IND or HT_INSN_JUMP_IND */
+	uint8_t state;
+	uint8_t doubt; /* of one that is unknown: enum ht_cov_doubt */
 };
 
 struct ht_cov_file {
@@ -196,6 +220,11 @@ struct ht_cov_report {
 	const struct ht_cov_file     *files;     uint32_t n_files;     /* by path */
 	const struct ht_cov_function *functions; uint32_t n_functions; /* by file, line, name */
 	const struct ht_cov_branch   *branches;  uint32_t n_branches;  /* by file, line, address */
+	/* By module and address; in sums of reports there are none, nor calls and blocks. */
+	const struct ht_cov_site *sites;
+	uint32_t n_sites;
+	const struct ht_cov_target *targets;
+	uint32_t n_targets;
 	struct ht_cov_tallies         total;
 	uint64_t gaps;          /* in all streams */
 	uint64_t unresolved;    /* instructions in no known module */

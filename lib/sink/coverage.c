@@ -109,12 +109,14 @@ ht_coverage_free(struct ht_coverage *c)
 		cov_table_fini(&m->blocks);
 		cov_table_fini(&m->branches);
 		cov_table_fini(&m->gaps);
+		cov_table_fini(&m->targets);
 		ht_vec_free(&m->unrecorded);
 	}
 	ht_vec_free(&c->modules);
 	ht_vec_free(&c->wheres);
 	cov_table_fini(&c->handles);
 	cov_table_fini(&c->hot);
+	cov_table_fini(&c->hot_targets);
 	free(c);
 }
 
@@ -268,6 +270,35 @@ resolve(struct ht_coverage *c, uint64_t addr)
 	return (int)c->wheres.n - 1;
 }
 
+static int
+count_target(struct cov_module *m, uint64_t from, uint64_t to, uint64_t count)
+{
+	struct cov_slot *s = cov_table_add(&m->targets, from, to);
+
+	if (!s)
+		return -HT_ENOMEM;
+	s->n = 1;
+	s->count += count;
+	return 0;
+}
+
+static int
+flush_targets(struct ht_coverage *c)
+{
+	COV_EACH(s, &c->hot_targets)
+	{
+		const struct cov_where *from = &c->wheres.at[s->where],
+				       *to = &c->wheres.at[s->not_taken];
+
+		if (from->module >= 0 &&
+		    count_target(&c->modules.at[from->module], s->a + from->delta,
+		                 cov_target(to->module, s->b + to->delta), s->count) < 0)
+			return -HT_ENOMEM;
+	}
+	cov_table_clear(&c->hot_targets);
+	return 0;
+}
+
 /* Fold the hot counters into the modules. */
 static int
 flush(struct ht_coverage *c)
@@ -286,6 +317,8 @@ flush(struct ht_coverage *c)
 		if ((s->taken || s->not_taken) && count_branch(m, s->b + w.delta, s->taken, s->not_taken) < 0)
 			return -HT_ENOMEM;
 	}
+	if (flush_targets(c) < 0)
+		return -HT_ENOMEM;
 	cov_table_clear(&c->hot);
 	c->wheres.n = 0;
 	return 0;
@@ -315,10 +348,12 @@ ht_coverage_forget(struct ht_coverage *c)
 		cov_table_clear(&m->blocks);
 		cov_table_clear(&m->branches);
 		cov_table_clear(&m->gaps);
+		cov_table_clear(&m->targets);
 		m->executed = 0;
 		m->lost = 0;
 	}
 	cov_table_clear(&c->hot);
+	cov_table_clear(&c->hot_targets);
 	c->wheres.n = 0;
 	c->gaps = c->unresolved = 0;
 	c->torn = 0;
@@ -361,6 +396,33 @@ new_slot(struct ht_coverage *c, uint64_t start, uint64_t last, uint32_t insns)
 	return s;
 }
 
+/* An indirect branch went from `from` to `to`. */
+static int
+new_target(struct ht_coverage *c, uint64_t from, uint64_t to)
+{
+	int a = resolve(c, from), b = a < 0 ? a : resolve(c, to);
+	struct cov_slot *s = b < 0 ? NULL : cov_table_add(&c->hot_targets, from, to);
+
+	if (!s)
+		return -HT_ENOMEM;
+	s->n = 1;
+	s->where = (uint32_t)a;
+	s->not_taken = (uint64_t)b;
+	s->count = 1;
+	return 0;
+}
+
+static int
+see_target(struct ht_coverage *c, const struct ht_event *e)
+{
+	struct cov_slot *s = cov_table_find(&c->hot_targets, e->a, e->b);
+
+	if (!s)
+		return new_target(c, e->a, e->b);
+	s->count++;
+	return 0;
+}
+
 int
 ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_event *ev, int n)
 {
@@ -392,6 +454,10 @@ ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_
 				s->taken++;
 			else
 				s->not_taken++;
+		} else if (e->kind == HT_EV_BRANCH && e->b &&
+		           (e->insn == HT_INSN_CALL_IND || e->insn == HT_INSN_JUMP_IND)) {
+			if (see_target(c, e) < 0)
+				return -HT_ENOMEM;
 		} else if (e->kind == HT_EV_GAP && count_gap(c) < 0) {
 			return -HT_ENOMEM;
 		}
@@ -422,16 +488,41 @@ merge_module(struct cov_module *into, const struct cov_module *from)
 	return from->captured ? cov_unrecorded_add(into, &from->unrecorded) : 0;
 }
 
+/* Modules have other numbers there: places[number in `from`] = number in `into`. */
+static int
+merge_targets(struct ht_coverage *into, const struct ht_coverage *from, const int *places)
+{
+	for (size_t i = 0; i < from->modules.n; i++)
+		COV_EACH(s, &from->modules.at[i].targets)
+		{
+			int to = cov_target_module(s->b);
+
+			if (count_target(
+				&into->modules.at[places[i]], s->a,
+				cov_target(to < 0 ? to : places[to], cov_target_vaddr(s->b)),
+				s->count) < 0)
+				return -HT_ENOMEM;
+		}
+	return 0;
+}
+
 int
 ht_coverage_merge(struct ht_coverage *into, const struct ht_coverage *from)
 {
-	for (size_t i = 0; i < from->modules.n; i++) {
-		const struct cov_module *m = &from->modules.at[i];
-		int k = find_module(into, m->handle, m->path, m->build_id, m->build_id_size);
+	int *places = calloc(from->modules.n + 1, sizeof(*places));
+	int rc = places ? 0 : -HT_ENOMEM;
 
-		if (k < 0 || merge_module(&into->modules.at[k], m) < 0)
-			return -HT_ENOMEM;
+	for (size_t i = 0; i < from->modules.n && rc == 0; i++) {
+		const struct cov_module *m = &from->modules.at[i];
+
+		places[i] = find_module(into, m->handle, m->path, m->build_id, m->build_id_size);
+		rc = places[i] < 0 ? places[i] : merge_module(&into->modules.at[places[i]], m);
 	}
+	if (rc == 0)
+		rc = merge_targets(into, from, places);
+	free(places);
+	if (rc < 0)
+		return -HT_ENOMEM;
 	into->gaps += from->gaps;
 	into->unresolved += from->unresolved;
 	return 0;

@@ -41,6 +41,14 @@ struct cov_builder {
 	struct { struct cov_marks *at; size_t n, cap; } marks; /* of each file, by its first number */
 	struct { struct ht_cov_function *at; size_t n, cap; } functions;
 	struct { struct ht_cov_branch *at; size_t n, cap; } branches;
+	struct {
+		struct ht_cov_site *at;
+		size_t n, cap;
+	} sites;
+	struct {
+		struct ht_cov_target *at;
+		size_t n, cap;
+	} targets;
 	struct { struct ht_cov_line *at; size_t n, cap; } lines;
 	struct { struct cov_line_rec *at; size_t n, cap; } recs;
 	struct { char **at; size_t n, cap; } strings; /* owned by the report */
@@ -58,7 +66,7 @@ uint32_t cov_file(struct cov_builder *b, const char *path);
 uint32_t cov_function(struct cov_builder *b, const struct ht_cov_function *wanted);
 
 /* coverage_module.c: all of one module into records. 0 or -HT_ENOMEM. */
-int cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number);
+int cov_build_module(struct cov_builder *b, const struct ht_coverage *c, uint32_t number);
 /* coverage_sum.c: records into sorted tables and tallies. 0 or -HT_ENOMEM. */
 int cov_build_sum(struct cov_builder *b);
 /* Hand the tables out: fills in the report. */

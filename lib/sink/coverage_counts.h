@@ -44,6 +44,7 @@ struct cov_module {
 	struct cov_table  blocks;   /* (first, last) */
 	struct cov_table  branches; /* (address, 0) */
 	struct cov_table  gaps;     /* (address, 0) */
+	struct cov_table targets;   /* (indirect branch, cov_target()) */
 	uint64_t          executed;
 	uint8_t lost;                 /* trace was lost in a process that had it mapped */
 	uint8_t captured;             /* a session was added that has it */
@@ -65,11 +66,36 @@ struct ht_coverage {
 	struct ht_view  *view;
 	uint64_t         generation;
 	struct cov_table hot; /* (first, last) as in the address space */
+	struct cov_table
+	    hot_targets; /* (from, to) likewise; `not_taken` = number in wheres of `to` */
 	struct { struct cov_where *at; size_t n, cap; } wheres;
 	uint64_t         last;      /* last address known; 0 = none */
 	int              after_gap; /* the next block is the first after a gap */
 	int torn;                   /* it has a gap */
 };
+
+/*
+ * A place that an indirect branch went to, in one number: which module of the
+ * same struct ht_coverage, -1 = none, and the low 48 bits of its vaddr, which
+ * tell all of it.
+ */
+static inline uint64_t
+cov_target(int module, uint64_t vaddr)
+{
+	return (uint64_t)(uint16_t)(module + 1) << 48 | (vaddr & 0xffffffffffffull);
+}
+
+static inline int
+cov_target_module(uint64_t target)
+{
+	return (int)(target >> 48) - 1;
+}
+
+static inline uint64_t
+cov_target_vaddr(uint64_t target)
+{
+	return (uint64_t)((int64_t)(target << 16) >> 16);
+}
 
 /* coverage_doubt.c: bits of enum ht_cov_doubt for code at `vaddr` that was not seen. */
 uint8_t cov_doubt(const struct cov_module *m, uint64_t vaddr);

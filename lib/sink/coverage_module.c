@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "sink/coverage_build.h"
+#include "sink/coverage_sites.h"
 
 struct work {
 	struct cov_builder *b;
 	struct cov_code     code;
 	struct ht_lines    *lines;
+	struct cov_sites sites;
 	uint32_t            module;
 	const char         *path;
 	const struct cov_bound *bound;
@@ -319,10 +320,31 @@ note_repeats(struct work *w, const struct cov_insn *i, uint32_t function)
 	w->prev_function = function;
 }
 
-static int
-each_insn(void *arg, const struct cov_insn *i)
+static void
+tally_kinds(struct ht_cov_tallies *t, const struct cov_insn *i, int begins, uint8_t state)
 {
-	struct work *w = arg;
+	cov_tally_add(&t->insns, state);
+	if (begins)
+		cov_tally_add(&t->blocks, state);
+	if (i->x.insn == HT_INSN_CALL || i->x.insn == HT_INSN_CALL_IND)
+		cov_tally_add(&t->calls, state);
+}
+
+static int
+add_site(struct work *w, const struct cov_insn *i, uint8_t doubt, uint32_t function,
+         const struct ht_line_row *row)
+{
+	struct ht_cov_site like = { .file = row ? w->file_of[row->file] : HT_COV_NONE,
+		                    .line = row ? row->line : 0,
+		                    .function = function,
+		                    .doubt = doubt };
+
+	return cov_sites_add(&w->sites, i, &like);
+}
+
+static int
+each_insn(struct work *w, const struct cov_insn *i, int begins)
+{
 	const struct ht_line_row *row = w->lines ? row_at(w, i->addr) : NULL;
 	const struct ht_line_span *span = w->lines ? span_at(w, i->addr) : NULL;
 	uint8_t doubt = cov_doubt(w->code.counts, i->addr), state = cov_state(i->count, doubt);
@@ -357,10 +379,12 @@ each_insn(void *arg, const struct cov_insn *i)
 	}
 	if (row && !row->line)
 		row = NULL;
-	cov_tally_add(&w->b->functions.at[function].tally.insns, state);
-	cov_tally_add(&w->b->modules.at[w->module].tally.insns, state);
+	tally_kinds(&w->b->functions.at[function].tally, i, begins, state);
+	tally_kinds(&w->b->modules.at[w->module].tally, i, begins, state);
 	if (row)
-		cov_tally_add(&w->b->files.at[w->file_of[row->file]].tally.insns, state);
+		tally_kinds(&w->b->files.at[w->file_of[row->file]].tally, i, begins, state);
+	if (add_site(w, i, doubt, function, row) < 0)
+		return -HT_ENOMEM;
 	if (i->x.insn == HT_INSN_COND && add_branch(w, i, doubt, function, row) < 0)
 		return -HT_ENOMEM;
 	return row ? add_line(w, i, doubt, function, copy, row) : 0;
@@ -422,12 +446,15 @@ note_without_lines(struct work *w)
 }
 
 int
-cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t number)
+cov_build_module(struct cov_builder *b, const struct ht_coverage *c, uint32_t number)
 {
+	const struct cov_module *m = &c->modules.at[number];
 	struct work w = { .b = b, .module = number, .path = m->path };
 	struct ht_cov_module *out = &b->modules.at[number];
 	int rc = cov_code_init(&w.code, m);
 
+	if (rc == 0)
+		rc = cov_sites_init(&w.sites, b, c, number);
 	if (rc == 0)
 		rc = open_lines(&w);
 	if (rc == 0)
@@ -439,7 +466,9 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 		w.some_lines = 0;
 		w.rec = NULL;
 		w.prev.x.size = 0;
-		rc = cov_code_walk(&w.code, w.bound, each_insn, &w);
+		rc = cov_sites_read(&w.sites, &w.code, w.bound);
+		for (size_t k = 0; k < w.sites.insns.n && rc == 0; k++)
+			rc = each_insn(&w, &w.sites.insns.at[k], cov_sites_leads(&w.sites, k));
 		if (rc == 0 && w.without_lines && !w.some_lines)
 			rc = note_without_lines(&w);
 	}
@@ -455,6 +484,7 @@ cov_build_module(struct cov_builder *b, const struct cov_module *m, uint32_t num
 	free(w.repeats);
 	free(w.ran);
 	free(w.doubt);
+	cov_sites_fini(&w.sites);
 	cov_code_fini(&w.code);
 	return rc;
 }

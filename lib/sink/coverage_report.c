@@ -155,6 +155,10 @@ cov_build_finish(struct cov_builder *b)
 	b->r.n_functions = (uint32_t)b->functions.n;
 	b->r.branches = b->branches.at;
 	b->r.n_branches = (uint32_t)b->branches.n;
+	b->r.sites = b->sites.at;
+	b->r.n_sites = (uint32_t)b->sites.n;
+	b->r.targets = b->targets.at;
+	b->r.n_targets = (uint32_t)b->targets.n;
 }
 
 int
@@ -177,7 +181,7 @@ ht_cov_report_new(struct ht_coverage *c, const struct ht_cov_config *config,
 		cov_choose(b, c);
 	for (uint32_t i = 0; rc == 0 && i < b->modules.n; i++)
 		if (b->modules.at[i].chosen && !b->modules.at[i].why)
-			rc = cov_build_module(b, &c->modules.at[i], i);
+			rc = cov_build_module(b, c, i);
 	if (rc == 0)
 		rc = cov_build_sum(b);
 	if (rc < 0) {
@@ -208,6 +212,8 @@ ht_cov_report_free(struct ht_cov_report *r)
 	ht_vec_free(&b->marks);
 	ht_vec_free(&b->functions);
 	ht_vec_free(&b->branches);
+	ht_vec_free(&b->sites);
+	ht_vec_free(&b->targets);
 	ht_vec_free(&b->lines);
 	ht_vec_free(&b->recs);
 	cov_table_fini(&b->file_ids);

@@ -93,6 +93,9 @@ sort_files(struct cov_builder *b)
 	for (size_t i = 0; i < b->branches.n; i++)
 		if (b->branches.at[i].file != HT_COV_NONE)
 			b->branches.at[i].file = place[b->branches.at[i].file];
+	for (size_t i = 0; i < b->sites.n; i++)
+		if (b->sites.at[i].file != HT_COV_NONE)
+			b->sites.at[i].file = place[b->sites.at[i].file];
 	for (size_t i = 0; i < b->recs.n; i++)
 		b->recs.at[i].file = place[b->recs.at[i].file];
 	rc = permute(b->files.at, b->files.n, sizeof(*b->files.at), sorted);
@@ -112,6 +115,8 @@ sort_functions(struct cov_builder *b)
 	for (size_t i = 0; i < b->branches.n; i++)
 		if (b->branches.at[i].function != HT_COV_NONE)
 			b->branches.at[i].function = place[b->branches.at[i].function];
+	for (size_t i = 0; i < b->sites.n; i++)
+		b->sites.at[i].function = place[b->sites.at[i].function];
 	rc = permute(b->functions.at, b->functions.n, sizeof(*b->functions.at), sorted);
 	free(sorted);
 	free(place);
@@ -427,6 +432,9 @@ drop_empty_files(struct cov_builder *b, uint32_t *place)
 	for (size_t i = 0; i < b->branches.n; i++)
 		if (b->branches.at[i].file != HT_COV_NONE)
 			b->branches.at[i].file = place[b->branches.at[i].file];
+	for (size_t i = 0; i < b->sites.n; i++)
+		if (b->sites.at[i].file != HT_COV_NONE)
+			b->sites.at[i].file = place[b->sites.at[i].file];
 }
 
 static void
@@ -442,8 +450,11 @@ tally_functions(struct cov_builder *b)
 		if (f->file != HT_COV_NONE)
 			cov_tally_add(&b->files.at[f->file].tally.functions, f->state);
 	}
-	for (size_t i = 0; i < b->modules.n; i++)
+	for (size_t i = 0; i < b->modules.n; i++) {
 		add_tally(&b->r.total.insns, &b->modules.at[i].tally.insns);
+		add_tally(&b->r.total.calls, &b->modules.at[i].tally.calls);
+		add_tally(&b->r.total.blocks, &b->modules.at[i].tally.blocks);
+	}
 	for (size_t i = 0; i < b->files.n; i++)
 		add_tally(&b->r.total.lines, &b->files.at[i].tally.lines);
 }

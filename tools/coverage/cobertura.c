@@ -222,7 +222,7 @@ add_rates(struct ht_cov_tallies *into, const struct ht_cov_tallies *t)
 static void
 package(struct out *o, const uint32_t *files, uint32_t n)
 {
-	struct ht_cov_tallies sum = { { 0 }, { 0 }, { 0 }, { 0 } };
+	struct ht_cov_tallies sum = { .lines = { 0 } };
 
 	for (uint32_t i = 0; i < n; i++)
 		add_rates(&sum, &o->r->files[files[i]].tally);
@@ -271,7 +271,7 @@ static int
 coverage(struct out *o)
 {
 	const struct ht_cov_tallies *t = &o->r->total;
-	struct ht_cov_tallies sum = { { 0 }, { 0 }, { 0 }, { 0 } };
+	struct ht_cov_tallies sum = { .lines = { 0 } };
 	char cwd[4096];
 
 	for (uint32_t i = 0; i < o->r->n_files; i++)

@@ -61,7 +61,7 @@ enum {
 /* What is written, and where: options that every command with a report has. */
 struct report_opts {
 	const char *output, *html, *formats[COVER_FORMAT_COUNT];
-	int files, functions, uncovered, source;
+	int files, functions, uncovered, calls, source;
 	const char *fail_line, *fail_branch, *fail_function;
 };
 
@@ -139,6 +139,9 @@ void cover_print_files(FILE *f, const struct ht_cov_report *r);
 void cover_print_functions(FILE *f, const struct ht_cov_report *r);
 void cover_print_uncovered(FILE *f, const struct ht_cov_report *r);
 void cover_print_source(FILE *f, const struct ht_cov_report *r);
+void cover_print_calls(FILE *f, const struct ht_cov_report *r);
+/* "call", "indirect call", "indirect jump". */
+const char *cover_site_kind(const struct ht_cov_site *s);
 
 /* sqlite.c: the same as --sqlite, but the runs that are there stay. */
 int cover_append_sqlite(const char *path, const struct cover *c, const struct ht_cov_report *r);

@@ -60,6 +60,8 @@ tallies(const struct ht_cov_tallies *t, int with_functions, int with_lines)
 	if (with_functions)
 		put(o, "functions", tally(&t->functions));
 	put(o, "instructions", tally(&t->insns));
+	put(o, "calls", tally(&t->calls));
+	put(o, "blocks", tally(&t->blocks));
 	return o;
 }
 
@@ -217,6 +219,58 @@ functions(const struct ht_cov_report *r)
 	return list;
 }
 
+static json_object *
+targets(const struct ht_cov_report *r, const struct ht_cov_site *s)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->n_targets; i++) {
+		const struct ht_cov_target *t = &r->targets[s->first_target + i];
+		json_object *o = json_object_new_object();
+
+		if (t->module != HT_COV_NONE)
+			put_number(o, "module", t->module);
+		put_address(o, "address", t->addr);
+		put_text(o, "name", t->name);
+		put_number(o, "count", t->count);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* Calls and indirect jumps, with what was seen of where they go. */
+static json_object *
+sites(const struct ht_cov_report *r)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->n_sites; i++) {
+		const struct ht_cov_site *s = &r->sites[i];
+		json_object *o = json_object_new_object();
+
+		put_text(o, "kind", cover_site_kind(s));
+		put_number(o, "module", s->module);
+		put_address(o, "address", s->addr);
+		put_number(o, "function", s->function);
+		if (s->file != HT_COV_NONE) {
+			put_number(o, "file", s->file);
+			put_number(o, "line", s->line);
+		}
+		put_text(o, "state", cover_state(s->state));
+		if (s->state == HT_COV_UNKNOWN)
+			put_doubt(o, s->doubt);
+		put_number(o, "count", s->count);
+		if (s->insn == HT_INSN_CALL) {
+			put_address(o, "to", s->to);
+			put_text(o, "name", s->name);
+		} else {
+			put(o, "targets", targets(r, s));
+		}
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 int
 cover_write_json(const char *path, const struct cover *c, const struct ht_cov_report *r)
 {
@@ -242,6 +296,7 @@ cover_write_json(const char *path, const struct cover *c, const struct ht_cov_re
 	put(o, "files", files(r));
 	put(o, "functions", functions(r));
 	put(o, "other_branches", other_branches(r));
+	put(o, "calls", sites(r));
 	fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE), f);
 	fputc('\n', f);
 	json_object_put(o);

@@ -38,9 +38,9 @@ cover_shared_place(const struct report_opts *o)
 static void
 print_report(FILE *f, const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
 {
-	int chosen = o->files || o->functions || o->uncovered || o->source;
+	int chosen = o->files || o->functions || o->uncovered || o->source || o->calls;
 
-	if (!o->uncovered || o->files || o->functions || o->source)
+	if (!o->uncovered || o->files || o->functions || o->source || o->calls)
 		cover_print_summary(f, c, r);
 	if (o->source)
 		cover_print_source(f, r);
@@ -48,6 +48,8 @@ print_report(FILE *f, const struct report_opts *o, const struct cover *c, const 
 		cover_print_files(f, r);
 	if (o->functions || !chosen)
 		cover_print_functions(f, r);
+	if (o->calls)
+		cover_print_calls(f, r);
 	if (o->uncovered)
 		cover_print_uncovered(f, r);
 }

@@ -47,6 +47,29 @@ static const char schema[] =
     "NOT NULL,"
     " function INTEGER REFERENCES functions, taken INTEGER NOT NULL, not_taken INTEGER NOT NULL,"
     " state TEXT NOT NULL, lost INTEGER NOT NULL, unrecorded INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS call_counts (run INTEGER NOT NULL REFERENCES runs, module INTEGER "
+    "NOT NULL"
+    " REFERENCES modules, address INTEGER NOT NULL, kind TEXT NOT NULL, file INTEGER REFERENCES "
+    "files, line"
+    " INTEGER NOT NULL, function INTEGER NOT NULL REFERENCES functions, name TEXT, count INTEGER "
+    "NOT NULL,"
+    " state TEXT NOT NULL, unrecorded INTEGER NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS call_places ON call_counts (module, address);"
+    "CREATE TABLE IF NOT EXISTS target_counts (run INTEGER NOT NULL REFERENCES runs, module "
+    "INTEGER NOT NULL"
+    " REFERENCES modules, address INTEGER NOT NULL, to_module INTEGER REFERENCES modules, "
+    "to_address INTEGER"
+    " NOT NULL, name TEXT, count INTEGER NOT NULL);"
+    "CREATE VIEW IF NOT EXISTS calls AS SELECT modules.path AS module, address, kind, files.path "
+    "AS path, line,"
+    " function, name, sum(count) AS count, " STATE
+    " AS state FROM call_counts JOIN modules ON modules.id = module"
+    " LEFT JOIN files ON files.id = file GROUP BY call_counts.module, address;"
+    "CREATE VIEW IF NOT EXISTS targets AS SELECT modules.path AS module, address, other.path AS "
+    "to_module,"
+    " to_address, name, sum(count) AS count FROM target_counts JOIN modules ON modules.id = module"
+    " LEFT JOIN modules AS other ON other.id = to_module"
+    " GROUP BY target_counts.module, address, target_counts.to_module, to_address;"
     "CREATE INDEX IF NOT EXISTS branch_places ON branch_counts (file, line);"
     "CREATE VIEW IF NOT EXISTS lines AS SELECT path, line, sum(count) AS count, " STATE " AS state"
     " FROM line_counts JOIN files ON files.id = file GROUP BY file, line;"
@@ -269,6 +292,58 @@ add_branches(struct db *db, const struct ht_cov_report *r)
 }
 
 static int
+add_targets(struct db *db, sqlite3_stmt *s, const struct ht_cov_report *r,
+            const struct ht_cov_site *site)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < site->n_targets && rc == 0; i++) {
+		const struct ht_cov_target *t = &r->targets[site->first_target + i];
+
+		sqlite3_bind_int64(s, 1, db->run);
+		bind_key(s, 2, db->modules, site->module);
+		sqlite3_bind_int64(s, 3, (sqlite3_int64)site->addr);
+		bind_key(s, 4, db->modules, t->module);
+		sqlite3_bind_int64(s, 5, (sqlite3_int64)t->addr);
+		bind_text(s, 6, t->name);
+		sqlite3_bind_int64(s, 7, (sqlite3_int64)t->count);
+		rc = step(db, s, NULL);
+	}
+	return rc;
+}
+
+static int
+add_calls(struct db *db, const struct ht_cov_report *r)
+{
+	sqlite3_stmt *s =
+	    prepare(db, "INSERT INTO call_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	sqlite3_stmt *t = prepare(db, "INSERT INTO target_counts VALUES (?, ?, ?, ?, ?, ?, ?)");
+	int rc = s && t ? 0 : -1;
+
+	for (uint32_t i = 0; i < r->n_sites && rc == 0; i++) {
+		const struct ht_cov_site *site = &r->sites[i];
+
+		sqlite3_bind_int64(s, 1, db->run);
+		bind_key(s, 2, db->modules, site->module);
+		sqlite3_bind_int64(s, 3, (sqlite3_int64)site->addr);
+		bind_text(s, 4, cover_site_kind(site));
+		bind_key(s, 5, db->files, site->file);
+		sqlite3_bind_int64(s, 6, site->line);
+		bind_key(s, 7, db->functions, site->function);
+		bind_text(s, 8, site->name);
+		sqlite3_bind_int64(s, 9, (sqlite3_int64)site->count);
+		bind_text(s, 10, cover_state(site->state));
+		sqlite3_bind_int(s, 11,
+		                 site->state == HT_COV_UNKNOWN && site->doubt == HT_COV_UNRECORDED);
+		rc = step(db, s, NULL);
+		if (rc == 0)
+			rc = add_targets(db, t, r, site);
+	}
+	sqlite3_finalize(t);
+	return finish(s, rc);
+}
+
+static int
 add_all(struct db *db, const struct cover *c, const struct ht_cov_report *r)
 {
 	db->modules = calloc(r->n_modules + 1u, sizeof(*db->modules));
@@ -280,8 +355,9 @@ add_all(struct db *db, const struct cover *c, const struct ht_cov_report *r)
 	}
 	if (execute(db, "BEGIN IMMEDIATE") < 0)
 		return -1;
-	if (execute(db, schema) < 0 || add_run(db, c, r) < 0 || add_paths(db, r) < 0 || add_functions(db, r) < 0 ||
-	    add_lines(db, r) < 0 || add_branches(db, r) < 0 || execute(db, "COMMIT") < 0) {
+	if (execute(db, schema) < 0 || add_run(db, c, r) < 0 || add_paths(db, r) < 0 ||
+	    add_functions(db, r) < 0 || add_lines(db, r) < 0 || add_branches(db, r) < 0 ||
+	    add_calls(db, r) < 0 || execute(db, "COMMIT") < 0) {
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 		return -1;
 	}
