@@ -52,11 +52,6 @@ struct ht_cpu_info {
 	uint32_t tsc_ctc_num, tsc_ctc_den; /* CPUID 15H EBX, EAX */
 };
 
-/* Addresses that tracing was limited to: from `start` up to, without, `end`. */
-struct ht_filter {
-	uint64_t start, end;
-};
-
 /* One thing that a recorder was told to limit tracing to; code is recorded when one of all fits it. */
 enum ht_limit_kind {
 	HT_LIMIT_MODULE, /* files whose path or base name the glob `name` matches */
@@ -78,8 +73,6 @@ struct ht_capture_info {
 	enum ht_arch         arch;
 	struct ht_clock      clock;
 	struct ht_cpu_info   cpu;
-	const struct ht_filter *filters; /* any of them; none = not limited, or not known */
-	uint32_t             n_filters;
 	const char          *filter;   /* what the recorder was told to limit tracing to, its options as text */
 	const struct ht_limit
 	    *limits; /* the same to the byte; none although there is `filter`: not known */

@@ -55,3 +55,54 @@ ht_limits_read(const char *list, size_t size, struct ht_limit **out, uint32_t *n
 	*n = (uint32_t)all.n;
 	return 0;
 }
+
+#define BETWEEN " \t\r\n," /* two ranges of perf's */
+
+/* One range at `*at`, which is cut behind its name. */
+static int
+parse_perf(char **at, struct ht_limit *out)
+{
+	int end = 0;
+	char *p = *at;
+
+	memset(out, 0, sizeof(*out));
+	if (sscanf(p, "filter %" SCNx64 "/%" SCNx64 "%n", &out->start, &out->end, &end) != 2 || !end ||
+	    out->end == 0 || out->end > UINT64_MAX - out->start)
+		return 0;
+	out->end += out->start;
+	out->kind = HT_LIMIT_ADDRESS;
+	p += end;
+	if (*p == '@') {
+		out->kind = HT_LIMIT_FILE;
+		out->name = ++p;
+		p += strcspn(p, BETWEEN);
+		if (p == out->name)
+			return 0;
+	}
+	if (*p)
+		*p++ = 0;
+	*at = p;
+	return 1;
+}
+
+int
+ht_limits_perf(const char *text, size_t size, struct ht_limit **out, uint32_t *n)
+{
+	size_t max = size / strlen("filter 0/1") + 1, len = strnlen(text, size), count = 0;
+	struct ht_limit *all = calloc(1, max * sizeof(*all) + len + 1);
+	char *at = (char *)(all + max);
+
+	if (!all)
+		return -HT_ENOMEM;
+	memcpy(at, text, len);
+	while (*(at += strspn(at, BETWEEN))) {
+		if (count == max || !parse_perf(&at, &all[count])) {
+			count = 0;
+			break;
+		}
+		count++;
+	}
+	*out = all;
+	*n = (uint32_t)count;
+	return 0;
+}

@@ -12,4 +12,11 @@
  */
 int ht_limits_read(const char *list, size_t size, struct ht_limit **out, uint32_t *n);
 
+/*
+ * An address filter as perf writes it, "filter 0x1000/0x200@/bin/ls,...".  As
+ * above, but the names lie in `*out` itself.  A text with what is no range to be
+ * traced ("tracestop") gives none.
+ */
+int ht_limits_perf(const char *text, size_t size, struct ht_limit **out, uint32_t *n);
+
 #endif

@@ -551,6 +551,27 @@ read_filter(struct ht_container *c)
 	return 0;
 }
 
+/* The same as perf writes it, in place of the words behind its length. */
+static int
+read_perf_filter(struct ht_container *c)
+{
+	struct ht_perfdata *p = c->state;
+	size_t at = 8 + 8 * (HT_PERF_PT_FILTER_LEN + 1), left;
+	uint64_t size = info_word(p, HT_PERF_PT_FILTER_LEN);
+	const char *text = (const char *)p->aux_info + at;
+
+	if (!size)
+		return 0;
+	left = p->aux_info_size > at ? p->aux_info_size - at : 0;
+	if (left > size)
+		left = (size_t)size;
+	c->info.filter = left && memchr(text, 0, left) ? text : "an address filter of perf";
+	if (ht_limits_perf(text, left, &p->limits, &c->info.n_limits) < 0)
+		return -HT_ENOMEM;
+	c->info.limits = p->limits;
+	return 0;
+}
+
 static int
 read_pt_info(struct ht_container *c)
 {
@@ -581,10 +602,9 @@ read_pt_info(struct ht_container *c)
 		if (!c->info.backend && p->aux_info_size >= 8 + 8 * HT_PERF_PT_WORDS &&
 		    memchr(p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME, 0, 16))
 			c->info.backend = (const char *)p->aux_info + 8 + 8 * HT_PERF_PT_MARK_NAME;
-	} else if (info_word(p, HT_PERF_PT_FILTER_LEN)) {
-		c->info.filter = "an address filter of perf";
+		return 0;
 	}
-	return 0;
+	return read_perf_filter(c);
 }
 
 static int

@@ -400,10 +400,7 @@ ht_walk_leads_to(struct ht_walk *w, uint64_t ip)
 static int
 leaves_filters(const struct ht_walk *w, const struct ht_block *b)
 {
-	for (uint32_t i = 0; i < w->n_filters; i++)
-		if (b->target >= w->filters[i].start && b->target < w->filters[i].end)
-			return 0;
-	return w->n_filters && b->insn != HT_INSN_OTHER;
+	return w->traced && b->insn != HT_INSN_OTHER && !w->traced(w->graph.arg, b->target);
 }
 
 int

@@ -31,8 +31,8 @@ struct ht_walk {
 
 	/* Of some processors, see decode/pt/errata.h */
 	int                     fup_behind; /* an event at an indirect branch may name the place behind it */
-	const struct ht_filter *filters;    /* a direct branch out of them may disable without a target */
-	uint32_t                n_filters;
+	/* Is `addr` traced?  A direct branch to where it is not may disable without a target; NULL: none. */
+	int (*traced)(void *arg, uint64_t addr);
 
 	struct ht_contexts     contexts;
 	struct ht_return_stack stack;

@@ -307,6 +307,29 @@ seek(struct ht_pt_engine *e)
 	return 1;
 }
 
+/* By what the recording was limited to, as far as that is known. */
+static int
+is_traced(void *arg, uint64_t addr)
+{
+	const struct ht_decoder *d = arg;
+	struct ht_mapping map;
+
+	for (uint32_t i = 0; i < d->info->n_limits; i++) {
+		const struct ht_limit *x = &d->info->limits[i];
+		uint64_t at = addr;
+
+		if (x->kind != HT_LIMIT_ADDRESS && ht_view_find(d->view, addr, &map) < 0)
+			continue;
+		if (x->kind != HT_LIMIT_ADDRESS)
+			at = addr - map.start + map.pgoff;
+		if (x->kind == HT_LIMIT_FILE && strcmp(x->name, ht_module_info(map.module)->path))
+			continue;
+		if (x->kind == HT_LIMIT_MODULE || (at >= x->start && at < x->end))
+			return 1;
+	}
+	return d->info->n_limits == 0;
+}
+
 static int
 native_open(struct ht_decoder *d, struct ht_diag *diag)
 {
@@ -325,10 +348,8 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	/* The software trace unit has no errata, whatever processor it runs on. */
 	e->errata = d->info->software ? 0 : ht_pt_errata_of(&d->info->cpu);
 	e->walk.fup_behind = !!(e->errata & HT_PT_NEXT_IP);
-	if (e->errata & HT_PT_SKL014) {
-		e->walk.filters = d->info->filters;
-		e->walk.n_filters = d->info->n_filters;
-	}
+	if (e->errata & HT_PT_SKL014)
+		e->walk.traced = is_traced;
 	e->mode = 64;
 	e->stop = UINT64_MAX;
 	if (d->start && seek(e)) {

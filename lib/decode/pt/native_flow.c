@@ -151,7 +151,7 @@ still_missing(struct ht_pt_engine *e, uint64_t ip)
 	if (ht_view_read(view, ip, &byte, 1) > 0 || ht_view_why(view, ip, &why) != e->gap.kind ||
 	    strcmp(why, e->gap.why) != 0)
 		return 0;
-	return ht_view_next_change(view) == UINT64_MAX || ht_view_find(view, ip, &map) > 0;
+	return ht_view_next_change(view) == UINT64_MAX || ht_view_find(view, ip, &map) == 0;
 }
 
 /* Where the place was lost, tracing is off now. */

@@ -413,6 +413,56 @@ test_sources(void **state)
 	}
 }
 
+/* The text stands in place of the words behind its length. */
+static void
+with_filter(struct capture *x, const char *text, uint64_t size)
+{
+	struct pb *b = &x->b;
+	uint64_t info[18 + 16] = { 0 };
+
+	memcpy(info, words, 17 * sizeof(*info));
+	info[16] = size;
+	strcpy((char *)&info[17], text);
+	pb_begin(b, attr, 1);
+	pb_auxtrace_info(b, 1, info, 17 + (unsigned)(strlen(text) + 8) / 8);
+	pb_auxtrace(b, 0, 101, NONE, 0, bytes, 48);
+	finish(x, 1);
+}
+
+static void
+test_address_filter(void **state)
+{
+	static const char two[] = "filter 0x1000/0x200@/bin/ls,filter 0xffffffff81000000/0x1000";
+	static const char *const unknown[] = { "tracestop 0x1000/0x200@/bin/ls", "filter 0x1000@/bin/ls",
+		"filter 0x1000/0", "filter 0xffffffffffffffff/2", "filter 0x1000/2@", "filter main" };
+	struct capture *x = *state;
+	const struct ht_capture_info *info;
+
+	with_filter(x, two, (sizeof(two) + 7) & ~7ull);
+	info = ht_container_info(x->o.c);
+	assert_string_equal(info->filter, two);
+	assert_int_equal(info->n_limits, 2);
+	assert_int_equal(info->limits[0].kind, HT_LIMIT_FILE);
+	assert_int_equal(info->limits[0].start, 0x1000);
+	assert_int_equal(info->limits[0].end, 0x1200);
+	assert_string_equal(info->limits[0].name, "/bin/ls");
+	assert_int_equal(info->limits[1].kind, HT_LIMIT_ADDRESS);
+	assert_int_equal(info->limits[1].start, 0xffffffff81000000);
+	assert_int_equal(info->limits[1].end, 0xffffffff81001000);
+	end(x);
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+		with_filter(x, unknown[i], (strlen(unknown[i]) + 8) & ~7ull);
+		info = ht_container_info(x->o.c);
+		assert_string_equal(info->filter, unknown[i]);
+		assert_int_equal(info->n_limits, 0);
+		end(x);
+	}
+	/* A length that the record does not have */
+	with_filter(x, two, UINT64_MAX);
+	assert_int_equal(ht_container_info(x->o.c)->n_limits, 2);
+	end(x);
+}
+
 /* The file ends inside the bytes of an AUXTRACE record. */
 static void
 test_cut_in_bytes(void **state)
@@ -476,6 +526,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_stitched, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_clear, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_address_filter, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut_in_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_streams, setup, teardown),
 	};

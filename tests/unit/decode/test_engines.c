@@ -453,6 +453,28 @@ circle_of_jumps(void **state)
 	assert_true(x->n < 64);
 }
 
+/* Targets in a file that is not there are one loss, though other code is still to be mapped. */
+static void
+targets_in_missing_code(void **state)
+{
+	struct hand *x = *state;
+
+	if (strcmp(hand_engine, "native") != 0)
+		skip(); /* libipt goes on at the next PSB */
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	fake_map(&x->fake, 0, 1, HAND_BASE + 0x100000, 0x1000, 0, "/nowhere/library");
+	fake_code(&x->fake, 9000, 1, HAND_BASE + 0x200000, program, sizeof(program));
+	hand_psb(x, HAND_BASE + 0x11, 500);
+	for (unsigned i = 0; i < 5; i++) {
+		hand_ip(x, HT_PT_TIP, HAND_BASE + 0x100000 + i * 0x10);
+		x->p = ht_pt_tsc(x->p, 600 + i);
+	}
+	hand_ip(x, HT_PT_TIP, HAND_BASE + 0x13);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_run(x);
+	only_gap(x, HT_GAP_NO_CODE);
+}
+
 /*
  * Each near return takes its call off the stack, [PT 33.4.2.2], also one that goes
  * elsewhere; libipt lets that call stay.  A retpoline, entered by a call:
@@ -755,6 +777,7 @@ main(void)
 		T(missing_code_is_a_gap),
 		T(trace_that_does_not_fit),
 		T(circle_of_jumps),
+		T(targets_in_missing_code),
 		T(retpoline),
 		T(disabled_twice),
 		T(bad_packet),

@@ -186,10 +186,10 @@ static void
 SKL014(void **state)
 {
 	struct hand *x = *state;
-	static const struct ht_filter filter = { AT(0), AT(0x10) };
+	static const struct ht_limit limit = { HT_LIMIT_ADDRESS, AT(0), AT(0x10), NULL };
 
-	x->fake.container.info.filters = &filter;
-	x->fake.container.info.n_filters = 1;
+	x->fake.container.info.limits = &limit;
+	x->fake.container.info.n_limits = 1;
 	hand_psb(x, AT(5), 0);
 	hand_ip(x, HT_PT_TIP_PGD, 0);
 	hand_ip(x, HT_PT_TIP_PGE, AT(0xa));
@@ -198,9 +198,37 @@ SKL014(void **state)
 	on(x, SKYLAKE_MODEL, "5-5 1; call 5>10; off 5; on a; a-a 1; jmp a>0; 0-0 1; cond- 0>2; 2-3 2; jmp* 3>2; ");
 	on(x, NO_ERRATA_MODEL, "5-5 1; call 5>10; 10-10 1; far 10>fff; off 10; on a; a-a 1; jmp a>0; "
 	                       "0-0 1; cond- 0>2; 2-3 2; jmp* 3>2; ");
-	x->fake.container.info.n_filters = 0;
+	x->fake.container.info.n_limits = 0;
 	on(x, SKYLAKE_MODEL, "5-5 1; call 5>10; 10-10 1; far 10>fff; off 10; on a; a-a 1; jmp a>0; "
 	                     "0-0 1; cond- 0>2; 2-3 2; jmp* 3>2; ");
+}
+
+/* The same with a filter by file, which lies where it was mapped. */
+static void
+SKL014_file(void **state)
+{
+	static const char path[] = "/nowhere/program";
+	static const struct ht_limit limit = { HT_LIMIT_FILE, 0x3000, 0x3010, path },
+		other = { HT_LIMIT_FILE, 0x3000, 0x3010, "/nowhere/other" };
+	struct hand *x = *state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		x->p = x->trace;
+		x->fake.n = 0;
+		x->fake.stream.n_chunks = 0;
+		x->fake.stream.bytes = 0;
+		x->fake.container.info.limits = i ? &other : &limit;
+		x->fake.container.info.n_limits = 1;
+		x->fake.container.info.cpu = (struct ht_cpu_info){ .vendor_intel = 1, .family = 6,
+			.model = SKYLAKE_MODEL };
+		fake_map(&x->fake, 0, 1, HAND_BASE, 0x1000, 0x3000, path);
+		fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+		hand_psb(x, AT(0xa), 0);
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		hand_run(x);
+		/* The jump stays in the one file, and leaves the other. */
+		hand_flow_is(x, i ? "a-a 1; jmp a>0; off a; " : "a-a 1; jmp a>0; 0-0 1; off 0; ");
+	}
 }
 
 /* MTC packets count the crystal's ticks; those that were dropped do not shift the ones behind them. */
@@ -324,6 +352,7 @@ software(void **state)
 static const struct CMUnitTest tests[] = {
 	HT_PT_ERRATA(ROW)
 	T(BDM64_outcome),
+	T(SKL014_file),
 	T(software),
 };
 
