@@ -86,7 +86,7 @@ def check_sort(b, report):
     b.run(press % "fold all")
     shown = "[...document.querySelectorAll('#files tbody tr')].filter(r => !r.hidden).every(r => +r.style.getPropertyValue('--d') < 2)"
     case("folded", True, b.run(shown))
-    b.run(press % "fold all")
+    b.run(press % "unfold all")
     case("unfolded", 0, b.run("document.querySelectorAll('#files tbody tr[hidden]').length"))
 
 

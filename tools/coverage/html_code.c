@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/demangle.h>
+
 #include "html.h"
 #include "listing.h"
 
@@ -242,6 +244,13 @@ add_pages(struct html *h, struct listing *l, uint32_t module)
 		}
 }
 
+/* As the source has it, where the symbol is of C++ or Rust. */
+static const char *
+symbol_name(const struct ht_symbol *symbol, char buf[HT_DEMANGLE_MAX])
+{
+	return ht_demangle(symbol->name, 0, buf) ? buf : symbol->name;
+}
+
 /* -- one page ------------------------------------------------------------- */
 
 struct writing {
@@ -328,17 +337,21 @@ static void
 write_target(struct writing *w, const struct ht_cov_insn *i)
 {
 	const struct code_page *to = page_at(w->h->code, w->page->module, i->target);
+	unsigned long long target = i->target;
+	char buf[HT_DEMANGLE_MAX];
 	struct ht_symbol symbol;
-	int named = ht_module_symbol(w->l->module, i->target, &symbol) >= 0;
+	const char *name = NULL;
 
+	if (ht_module_symbol(w->l->module, target, &symbol) >= 0 && symbol.start == target)
+		name = symbol_name(&symbol, buf);
 	if (to == w->page)
-		html(w->f, " <a href=\"#a%llx\">%s</a>", (unsigned long long)i->target,
-		     i->target > i->addr ? "\xe2\x86\x93" : "\xe2\x86\x91");
+		html(w->f, " <a class=\"to\" href=\"#a%llx\">%s</a>", target,
+		     target > i->addr ? "\xe2\x86\x93" : "\xe2\x86\x91");
 	else if (to)
-		html(w->f, " <a href=\"../%s#a%llx\">%s</a>", to->name,
-		     (unsigned long long)i->target, named ? symbol.name : "\xe2\x86\x92");
-	else if (named && symbol.start == i->target)
-		html(w->f, " <span class=\"to\">%s</span>", symbol.name);
+		html(w->f, " <a class=\"to\" href=\"../%s#a%llx\">%s</a>", to->name, target,
+		     name ? name : "\xe2\x86\x92");
+	else if (name)
+		html(w->f, " <span class=\"to\" title=\"%s\">%s</span>", name, name);
 }
 
 static void
@@ -383,15 +396,15 @@ write_part(void *arg, uint64_t vaddr)
 }
 
 static const char *
-title_of(const struct writing *w, char *buf, size_t size)
+title_of(const struct writing *w, char buf[HT_DEMANGLE_MAX])
 {
 	struct ht_symbol symbol;
 
 	if (w->page->function != HT_COV_NONE && w->h->r->functions[w->page->function].shown[0])
 		return w->h->r->functions[w->page->function].shown;
 	if (ht_module_symbol(w->l->module, w->page->addr, &symbol) >= 0)
-		return symbol.name;
-	snprintf(buf, size, "0x%llx", (unsigned long long)w->page->addr);
+		return symbol_name(&symbol, buf);
+	snprintf(buf, HT_DEMANGLE_MAX, "0x%llx", (unsigned long long)w->page->addr);
 	return buf;
 }
 
@@ -438,7 +451,7 @@ write_page(struct html *h, struct listing *l, const struct code_page *page)
 	static const struct listing_ops write = { write_source, write_insn, write_part };
 	struct writing w = { .h = h, .page = page, .l = l };
 	unsigned long long most = 0;
-	char buf[32];
+	char buf[HT_DEMANGLE_MAX];
 	int status = EXIT_ERROR;
 
 	if (page->function != HT_COV_NONE && h->r->functions[page->function].file != HT_COV_NONE)
@@ -447,12 +460,12 @@ write_page(struct html *h, struct listing *l, const struct code_page *page)
 	if (w.failed)
 		tool_error("out of memory");
 	else if (html_flow_new(w.insns, w.n, &w.flow) == EXIT_OK)
-		w.f = html_begin(h, page->name, "../", title_of(&w, buf, sizeof(buf)));
+		w.f = html_begin(h, page->name, "../", title_of(&w, buf));
 	if (w.f) {
 		for (size_t i = 0; i < w.n; i++)
 			if (w.insns[i].count > most)
 				most = w.insns[i].count;
-		write_head(&w, title_of(&w, buf, sizeof(buf)));
+		write_head(&w, title_of(&w, buf));
 		fputs("<div class=\"both\">\n<section class=\"graph\" tabindex=\"0\" "
 		      "aria-label=\"flow graph\">\n",
 		      w.f);

@@ -34,22 +34,31 @@ any_unknown(const struct ht_cov_tallies *t)
 	return t->lines.unknown || t->branches.unknown || t->functions.unknown || t->insns.unknown;
 }
 
+static const char *const kinds[] = { "lines", "branches", "functions", "instructions" };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static const struct ht_cov_tally *
+kind_of(const struct ht_cov_tallies *t, unsigned kind)
+{
+	const struct ht_cov_tally *const all[] = { &t->lines, &t->branches, &t->functions,
+		                                   &t->insns };
+
+	return all[kind];
+}
+
 static void
 tally_row(const struct html *h, FILE *f, const struct ht_cov_tallies *t)
 {
 	fputs("<td class=\"b\">", f);
 	html_bar(f, &t->lines);
 	fputs("</td>", f);
-	html_cells(f, &t->lines);
-	html_cells(f, &t->branches);
-	html_cells(f, &t->functions);
-	html_cells(f, &t->insns);
+	for (unsigned i = 0; i < KINDS; i++)
+		if (kind_of(&h->r->total, i)->all)
+			html_cells(f, kind_of(t, i));
 	if (any_unknown(&h->r->total))
 		html(f, "<td class=\"r\">%llu</td>", (unsigned long long)t->lines.unknown);
 	fputs("</tr>\n", f);
 }
-
-static const char *const kinds[] = { "lines", "branches", "functions", "instructions" };
 
 static void
 kind_head(FILE *f, const char *kind)
@@ -65,8 +74,9 @@ files_head(const struct html *h, FILE *f)
 	      "id=\"files\"><caption>Files</caption>\n<thead><tr>"
 	      "<th scope=\"col\">file</th><td class=\"b\"></td>",
 	      f);
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		kind_head(f, kinds[i]);
+	for (unsigned i = 0; i < KINDS; i++)
+		if (kind_of(&h->r->total, i)->all)
+			kind_head(f, kinds[i]);
 	if (any_unknown(&h->r->total))
 		fputs("<th scope=\"col\" class=\"r\">unknown lines</th>", f);
 	fputs("</tr></thead>\n<tbody>\n", f);
@@ -193,12 +203,14 @@ sums(const struct html *h, FILE *f)
 	sum(f, "instructions", &r->total.insns);
 	fputs("</dl>\n", f);
 	if (r->gaps)
-		html(f, "<p class=\"note\">Trace was lost at %llu places: ", (unsigned long long)r->gaps);
+		html(f, "<p class=\"note\">Trace was lost at %llu places: ",
+		     (unsigned long long)r->gaps);
 	else if (any_unknown(&r->total))
 		fputs("<p class=\"note\">Not all of the program was recorded: ", f);
 	if (r->gaps || any_unknown(&r->total))
 		fputs("what was not seen there is <span class=\"unknown\">unknown</span> and counts "
-		      "as neither hit nor missed.</p>\n", f);
+		      "as neither hit nor missed.</p>\n",
+		      f);
 }
 
 static void
@@ -241,7 +253,7 @@ modules(const struct html *h, FILE *f)
 			      "id=\"modules\"><caption>Modules</caption>\n<thead><tr>"
 			      "<th scope=\"col\">module</th>",
 			      f);
-			for (unsigned k = 1; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			for (unsigned k = 1; k < KINDS; k++)
 				kind_head(f, kinds[k]);
 			fputs("<th scope=\"col\">functions found by</th>"
 			      "<th scope=\"col\">build-id</th></tr></thead>\n<tbody>\n",

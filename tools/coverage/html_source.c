@@ -99,7 +99,8 @@ line(struct page *p, uint32_t number, const struct ht_cov_line *l, const char *t
 	const char *class = "";
 
 	if (p->line % CHUNK == 0)
-		fputs(p->line ? "</div>\n<div class=\"chunk\">\n" : "<div class=\"chunk\">\n", p->f);
+		fputs(p->line ? "</div>\n<div class=\"chunk\">\n" : "<div class=\"chunk\">\n",
+		      p->f);
 	p->line++;
 	if (l) {
 		o = outcomes(p, l);

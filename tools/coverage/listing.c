@@ -142,7 +142,8 @@ listing_open(struct listing *l, const struct cover *c, const struct ht_cov_repor
 		return tool_error("out of memory");
 	l->module = ht_coverage_handle(c->counts, module);
 	if (ht_disasm_new(ht_cov_code_arch(l->code), &l->disasm) < 0)
-		return tool_error("%s: no disassembler for its architecture", r->modules[module].path);
+		return tool_error("%s: no disassembler for its architecture",
+		                  r->modules[module].path);
 	return EXIT_OK;
 }
 

@@ -206,13 +206,18 @@ function makeTree(table)
 {
 	var folders = all("tr.d", table), many = table.tBodies[0].rows.length > 400;
 	var flat = make("button", { type : "button", "aria-pressed" : "false" }, "files only");
-	var foldAll = make("button", { type : "button" }, "fold all"), folded = many;
+	var folded = many;
+	var foldAll = make("button", { type : "button" }, folded ? "unfold all" : "fold all");
 
+	function foldRow(row)
+	{
+		setFolded(row, folded && row.style.getPropertyValue("--d") > 0);
+	}
 	folders.forEach(function(row) {
 		var button = make("button",
 		                  { type : "button", "class" : "fold", "aria-label" : "contents" });
 		row.cells[0].prepend(button);
-		setFolded(row, many && row.style.getPropertyValue("--d") > 0);
+		foldRow(row);
 		button.addEventListener("click", function() {
 			setFolded(row, !row.matches(".folded"));
 			fold(table);
@@ -222,9 +227,9 @@ function makeTree(table)
 	flat.addEventListener("click", function() { flatten(table, flat); });
 	foldAll.addEventListener("click", function() {
 		folded = !folded;
-		folders.forEach(function(
-		    row) { setFolded(row, folded && row.style.getPropertyValue("--d") > 0); });
+		folders.forEach(foldRow);
 		fold(table);
+		foldAll.textContent = folded ? "unfold all" : "fold all";
 	});
 	table.caption.append(" ", flat, " ", foldAll);
 }
