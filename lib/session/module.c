@@ -71,6 +71,8 @@ ht_session_intern(struct ht_session *s, const char *path, const uint8_t *id, uns
 
 	if (n > HT_BUILD_ID_MAX)
 		n = HT_BUILD_ID_MAX;
+	if (s->interned && module_is(s->interned, path, id, n))
+		return s->interned; /* mappings of one file come in a row */
 	/* Of two files with one hash the second lies at the next key. */
 	for (key = module_key(path, id, n);; key++) {
 		uint32_t i = ht_index_get(&s->by_path, key);
@@ -78,7 +80,7 @@ ht_session_intern(struct ht_session *s, const char *path, const uint8_t *id, uns
 		if (i == UINT32_MAX)
 			break;
 		if (module_is(s->modules.at[i], path, id, n))
-			return s->modules.at[i];
+			return s->interned = s->modules.at[i];
 	}
 	slot = ht_vec_push(&s->modules);
 	if (!slot)
@@ -89,7 +91,7 @@ ht_session_intern(struct ht_session *s, const char *path, const uint8_t *id, uns
 		s->modules.n--;
 		return NULL;
 	}
-	return *slot;
+	return s->interned = *slot;
 }
 
 void

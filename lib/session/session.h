@@ -71,6 +71,7 @@ struct ht_session {
 	struct ht_index      by_tid;
 	struct { struct ht_module **at; size_t n, cap; } modules;
 	struct ht_index      by_path; /* hash of path and build-id -> first module of a chain */
+	struct ht_module    *interned; /* the one asked for last */
 	struct ht_module    *anon;    /* behind code that no mapping covers */
 	struct { void **at; size_t n, cap; } memory; /* blocks that live as long as the session */
 	struct { struct ht_switch *at; size_t n, cap; } switches; /* by CPU, then time */

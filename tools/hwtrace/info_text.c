@@ -5,6 +5,8 @@
 
 #include "info.h"
 
+#define MAP_ROOM 160 /* bytes of a mapping, but for its path */
+
 typedef unsigned long long ull;
 
 static void line(struct ht_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -143,6 +145,37 @@ write_modules(const struct info_report *r, struct ht_text *t)
 	}
 }
 
+/* There may be hundreds of thousands: not through printf. */
+static void
+write_range(struct ht_text *t, const struct ht_record *rec, uint64_t addr, uint64_t len)
+{
+	ht_text_room(t, MAP_ROOM);
+	ht_text_put(t, "  ", 2);
+	ht_text_dec(t, rec->time, 0, ' ');
+	ht_text_put(t, " pid ", 5);
+	ht_text_int(t, rec->pid, 0);
+	ht_text_char(t, ' ');
+	ht_text_hex(t, addr);
+	ht_text_char(t, '-');
+	ht_text_hex(t, addr + len);
+}
+
+static void
+write_map(struct ht_text *t, const struct ht_record *rec)
+{
+	unsigned flags = rec->u.map.flags;
+
+	write_range(t, rec, rec->u.map.addr, rec->u.map.len);
+	ht_text_put(t, " pgoff ", 7);
+	ht_text_hex(t, rec->u.map.pgoff);
+	ht_text_char(t, ' ');
+	ht_text_char(t, flags & HT_MAP_EXEC ? 'x' : '-');
+	ht_text_char(t, flags & HT_MAP_WRITE ? 'w' : '-');
+	ht_text_put(t, flags & HT_MAP_SHARED ? "s " : "p ", 2);
+	ht_text_str(t, rec->u.map.path ? rec->u.map.path : "");
+	ht_text_str(t, "\n");
+}
+
 static void
 write_maps(const struct info_report *r, struct ht_text *t)
 {
@@ -155,14 +188,12 @@ write_maps(const struct info_report *r, struct ht_text *t)
 	while ((err = ht_container_next(c, &rec)) != 0) {
 		if (err < 0)
 			continue;
-		if (rec.kind == HT_REC_MMAP)
-			line(t, "  %llu pid %d %llx-%llx pgoff %llx %s%s%s%s", (ull)rec.time, rec.pid,
-			     (ull)rec.u.map.addr, (ull)(rec.u.map.addr + rec.u.map.len), (ull)rec.u.map.pgoff,
-			     rec.u.map.flags & HT_MAP_EXEC ? "x" : "-", rec.u.map.flags & HT_MAP_WRITE ? "w" : "-",
-			     rec.u.map.flags & HT_MAP_SHARED ? "s " : "p ", rec.u.map.path ? rec.u.map.path : "");
-		else if (rec.kind == HT_REC_MUNMAP)
-			line(t, "  %llu pid %d %llx-%llx unmapped", (ull)rec.time, rec.pid, (ull)rec.u.unmap.addr,
-			     (ull)(rec.u.unmap.addr + rec.u.unmap.len));
+		if (rec.kind == HT_REC_MMAP) {
+			write_map(t, &rec);
+		} else if (rec.kind == HT_REC_MUNMAP) {
+			write_range(t, &rec, rec.u.unmap.addr, rec.u.unmap.len);
+			ht_text_str(t, " unmapped\n");
+		}
 	}
 }
 
