@@ -5,19 +5,25 @@
  *	bench_pt prepare CAPTURE DIR N   DIR/pt.bin (the longest stream N times), pages.bin, map.tsv
  *	bench_pt short DIR rc|nrc        DIR/pt.bin anew, as processors write it: short TNT packets,
  *	                                 no target deferred
- *	bench_pt lexer|count|events|timed|blocks DIR
+ *	bench_pt lexer|count|events|timed|blocks|reference DIR
+ *	bench_pt one|two DIR             counted by one thread or by two
+ *	bench_pt memory DIR              counted; how much memory that took
  *
- * Prints CPU seconds, branches and a sum that must agree between engines:
- * of the edges for lexer-free modes, see checksum().
+ * Prints CPU seconds (one, two: seconds on the clock; memory: the most megabytes
+ * of anonymous memory at a time), branches and a sum that must agree between
+ * engines: of the edges for lexer-free modes, see checksum().
  */
 #include <intel-pt.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <hwtrace/flow.h>
+#include <hwtrace/parallel.h>
 #include <hwtrace/pt_packet.h>
 
 static char paths[3][512];
@@ -314,6 +320,126 @@ count(void)
 	ht_container_close(c);
 }
 
+/* -- workers -------------------------------------------------------------------- */
+
+struct part {
+	uint64_t branches, sum, gaps;
+};
+
+static void *
+part_open(void)
+{
+	return calloc(1, sizeof(struct part));
+}
+
+static int
+part_counts(void *arg, struct ht_decoder *d, const struct ht_counts *c)
+{
+	struct part *p = arg;
+
+	p->gaps = ht_decoder_stats(d)->gaps;
+	for (size_t i = 0; i < c->n_edges; i++) {
+		p->branches += c->edges[i].count;
+		p->sum += checksum(c->edges[i].from, c->edges[i].to, c->edges[i].count);
+	}
+	return 0;
+}
+
+static void
+part_forget(void *arg)
+{
+	memset(arg, 0, sizeof(struct part));
+}
+
+static int
+part_end(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int
+part_merge(void *into, const void *from)
+{
+	struct part *p = into;
+	const struct part *q = from;
+
+	p->branches += q->branches;
+	p->sum += q->sum;
+	p->gaps += q->gaps;
+	return 0;
+}
+
+static int
+part_done(void *arg, uint32_t stream, const void *part, const struct ht_diag *diag)
+{
+	(void)stream;
+	if (diag->error)
+		die("decode", diag);
+	return part_merge(arg, part);
+}
+
+static void
+workers(unsigned n)
+{
+	static const struct ht_parallel_sink sink = { .open = part_open, .counts = part_counts,
+		.forget = part_forget, .end = part_end, .merge = part_merge, .close = free, .done = part_done };
+	struct ht_parallel_config config = { .size = sizeof(config), .engine = "native",
+		.want = HT_DECODE_BRANCHES, .jobs = n };
+	struct ht_container *c;
+	struct timespec from, to;
+	struct ht_session *s;
+	struct part all = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	s = open_raw(&c);
+	if (ht_parallel_decode(s, &config, &sink, &all) < 0)
+		die("workers", NULL);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	printf("%.4f\t%" PRIu64 "\t%016" PRIx64 "\t%" PRIu64 "\n",
+	       (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9, all.branches,
+	       all.sum, all.gaps);
+	ht_session_close(s);
+	ht_container_close(c);
+}
+
+/* -- memory --------------------------------------------------------------------- */
+
+static volatile int watching = 1;
+
+/* The most memory that no file lies behind, every few milliseconds. */
+static void *
+watch(void *arg)
+{
+	const struct timespec pause = { 0, 2000000 };
+	unsigned long long size, resident, shared, *most = arg;
+	FILE *f;
+
+	while (watching) {
+		f = fopen("/proc/self/statm", "r");
+		if (f && fscanf(f, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident - shared > *most)
+			*most = resident - shared;
+		if (f)
+			fclose(f);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void
+memory(void)
+{
+	unsigned long long most = 0;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, watch, &most))
+		die("thread", NULL);
+	count();
+	watching = 0;
+	pthread_join(thread, NULL);
+	printf("%.3f\n", (double)most * (double)sysconf(_SC_PAGESIZE) / (1 << 20));
+}
+
 static void
 events(const char *engine, unsigned want)
 {
@@ -459,7 +585,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	if (argc != 3) {
-		fputs("usage: bench_pt prepare CAPTURE DIR N | lexer|count|events|timed|blocks|reference DIR\n", stderr);
+		fputs("usage: bench_pt prepare CAPTURE DIR N | lexer|count|one|two|memory|events|timed|blocks|reference DIR\n", stderr);
 		return 64;
 	}
 	name_paths(argv[2]);
@@ -467,6 +593,12 @@ main(int argc, char **argv)
 		lexer();
 	else if (!strcmp(argv[1], "count"))
 		count();
+	else if (!strcmp(argv[1], "one"))
+		workers(1);
+	else if (!strcmp(argv[1], "two"))
+		workers(2);
+	else if (!strcmp(argv[1], "memory"))
+		memory();
 	else if (!strcmp(argv[1], "events"))
 		events("native", HT_DECODE_BRANCHES);
 	else if (!strcmp(argv[1], "timed"))
