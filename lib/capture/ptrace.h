@@ -103,6 +103,10 @@ struct ht_pthread {
 	long               call;       /* number of the system call */
 	int                call32;     /* ... in the i386 table */
 	uint64_t           arg[3];
+	uint64_t           call_began; /* ns; 0 = before we came */
+	int                broken;     /* it has just returned EINTR, for what is yet to be seen: HT_PB_* */
+	int                shortened;  /* its time to wait was ... */
+	uint64_t           time_to_wait; /* ... this, in ms, in the register of argument 3 */
 	int                has_affinity;
 	cpu_set_t          affinity;   /* what the program has set, while we have it on one CPU */
 	uint64_t           dropped;    /* bytes, with HT_CAPTURE_OVERWRITE */
@@ -110,6 +114,9 @@ struct ht_pthread {
 
 #define HT_PH_OURS   1 /* we have it */
 #define HT_PH_QUEUED 2 /* it is in the kernel's queue, with a siginfo of ours */
+
+#define HT_PB_EINTR 1 /* as the kernel left it */
+#define HT_PB_REDO  2 /* and is to be made again: no handler, and no stop, was the cause */
 
 #define HT_TID_BUCKETS 1024u
 
@@ -185,6 +192,8 @@ void ht_pstop_handle(struct ht_ptrace *r, pid_t tid, int status);
 
 /* ptrace_call.c: system calls */
 void ht_pcall_enter(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_struct *regs);
+/* Is it one that ends with EINTR for any signal? *ms: argument 3 is a time to wait, in ms. */
+int  ht_pcall_waits(const struct ht_pthread *t, int *ms);
 void ht_pcall_leave(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_struct *regs);
 
 /*
@@ -202,6 +211,9 @@ void ht_psignal_remask(struct ht_pthread *t);  /* the kernel is to see the progr
 void ht_psignal_take(struct ht_pthread *t, int sig, const siginfo_t *info);
 void ht_psignal_action(struct ht_pthread *t);  /* sigaction() of SIGTRAP has returned */
 int  ht_psignal_step_pending(const struct ht_pthread *t); /* the signal of a step is still queued */
+/* Nothing comes of the signal that was taken last, as if it had not been sent. */
+int  ht_psignal_ignored(const struct ht_pthread *t, int sig);
+int  ht_psignal_to_come(const struct ht_pthread *t);  /* one with a handler is queued */
 int  ht_psignal_pending(pid_t pid, int sig);          /* sent to the process, and not taken yet */
 
 /*

@@ -41,6 +41,39 @@ static const struct { int n64, n32; enum effect effect; } calls[] = {
 	{ 435, 435, FORK },   /* clone3 */
 };
 
+/*
+ * Calls that any signal ends with EINTR, be it ignored, since a traced thread is
+ * woken for each: they are made again then.  `ms`: argument 3 is a time to wait.
+ */
+static const struct { int n64, n32, ms; } waits[] = {
+	{ 232, 256, 1 }, /* epoll_wait */
+	{ 281, 319, 1 }, /* epoll_pwait */
+	{ 441, 441, 0 }, /* epoll_pwait2 */
+	{ 65, -1, 0 },   /* semop */
+	{ 220, 420, 0 }, /* semtimedop */
+	{ 128, 177, 0 }, /* rt_sigtimedwait */
+	{ -1, 421, 0 },  /* ... with the longer time */
+	{ 208, 247, 0 }, /* io_getevents */
+	{ 333, 385, 0 }, /* io_pgetevents */
+	{ -1, 416, 0 },  /* ... with the longer time */
+	{ 426, 426, 0 }, /* io_uring_enter */
+	{ 43, -1, 0 },   /* accept, and what follows: of sockets with a time limit */
+	{ 288, 364, 0 }, /* accept4 */
+	{ 45, 371, 0 },  /* recvfrom */
+	{ 47, 372, 0 },  /* recvmsg */
+};
+
+int
+ht_pcall_waits(const struct ht_pthread *t, int *ms)
+{
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		if ((t->call32 ? waits[i].n32 : waits[i].n64) == t->call) {
+			*ms = waits[i].ms;
+			return 1;
+		}
+	return 0;
+}
+
 static enum effect
 effect_of(const struct ht_pthread *t)
 {

@@ -38,6 +38,22 @@ ht_psignal_pending(pid_t pid, int sig)
 	return !!(status_mask(pid, "ShdPnd") & BIT(sig));
 }
 
+int
+ht_psignal_ignored(const struct ht_pthread *t, int sig)
+{
+	static const uint64_t by_default = BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGURG) | BIT(SIGWINCH);
+
+	return !t->caught && (BIT(sig) & (by_default | status_mask(t->tid, "SigIgn")));
+}
+
+int
+ht_psignal_to_come(const struct ht_pthread *t)
+{
+	uint64_t queued = status_mask(t->tid, "SigPnd") | status_mask(t->tid, "ShdPnd");
+
+	return !!(queued & ~status_mask(t->tid, "SigBlk") & status_mask(t->tid, "SigCgt"));
+}
+
 static void
 set_mask(const struct ht_pthread *t, uint64_t mask)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each stop of a traced thread means for its stream, and how it goes on. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -21,7 +22,14 @@ peek_user(const struct ht_pthread *t, size_t offset)
 	return (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offset, 0);
 }
 
+static void
+poke_user(const struct ht_pthread *t, size_t offset, uint64_t value)
+{
+	ptrace(PTRACE_POKEUSER, t->tid, offset, value);
+}
+
 #define REG(t, name) peek_user((t), offsetof(struct user, regs.name))
+#define SET_REG(t, name, value) poke_user((t), offsetof(struct user, regs.name), (value))
 
 /* -- instructions --------------------------------------------------------- */
 
@@ -179,6 +187,83 @@ mask_is_late(const struct ht_pthread *t, const struct user_regs_struct *regs)
 	                 : t->call == 281 || t->call == 333 || t->call == 441;
 }
 
+/* Argument 3 of the system call. */
+static void
+set_argument_3(const struct ht_pthread *t, uint64_t value)
+{
+	if (t->call32)
+		SET_REG(t, rsi, value);
+	else
+		SET_REG(t, r10, value);
+}
+
+/* Wait for the rest of the time alone; the register gets its value back in the end. */
+static void
+shorten(struct ht_ptrace *r, struct ht_pthread *t)
+{
+	int32_t ms = (int32_t)(t->call32 ? REG(t, rsi) : REG(t, r10));
+	uint64_t passed = t->call_began ? (ht_ptrace_stamp(r) - t->call_began) / 1000000 : 0;
+
+	if (ms <= 0)
+		return;
+	if (!t->shortened)
+		t->time_to_wait = t->call32 ? REG(t, rsi) : REG(t, r10);
+	t->shortened = 1;
+	set_argument_3(t, passed < (uint64_t)ms ? (uint64_t)ms - passed : 0);
+}
+
+static void
+unshorten(struct ht_pthread *t)
+{
+	if (t->shortened)
+		set_argument_3(t, t->time_to_wait);
+	t->shortened = 0;
+}
+
+/* A call that waits ended with EINTR: whether it would have without us is seen at the next stop. */
+static void
+look_broken(struct ht_pthread *t, const struct user_regs_struct *regs)
+{
+	int ms;
+
+	t->broken = (int32_t)regs->rax == -EINTR && (int64_t)regs->orig_rax >= 0 && ht_pcall_waits(t, &ms)
+	            ? HT_PB_EINTR : 0;
+}
+
+/* It was for us, or for a signal that is ignored: the call is made again. */
+static void
+redo(struct ht_ptrace *r, struct ht_pthread *t)
+{
+	int ms = 0;
+
+	if (t->broken != HT_PB_EINTR)
+		return;
+	t->broken = HT_PB_REDO;
+	t->late = 0;
+	ht_psignal_remask(t);
+	if (ht_pcall_waits(t, &ms) && ms)
+		shorten(r, t);
+	SET_REG(t, rax, (uint64_t)t->call);
+	SET_REG(t, rip, t->ip - 2);
+	t->restart = 1;
+	arrive(r, t, t->ip - 2);
+}
+
+/* It was for what ends such a call always: it has ended. */
+static void
+give_up(struct ht_ptrace *r, struct ht_pthread *t)
+{
+	if (t->broken == HT_PB_REDO) {
+		SET_REG(t, rax, (uint64_t)-EINTR);
+		SET_REG(t, rip, t->ip + 2);
+		t->restart = 0;
+		arrive(r, t, t->ip + 2);
+	}
+	if (t->broken)
+		unshorten(t);
+	t->broken = 0;
+}
+
 /* In user mode by these registers, or about to be. */
 static void
 to_user(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_struct *regs)
@@ -198,6 +283,8 @@ enter_call(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_str
 	ht_step_syscall(&t->step, t->ip);
 	t->state = HT_PS_SYSCALL;
 	t->restart = 0;
+	t->broken = 0;
+	t->call_began = ht_ptrace_stamp(r);
 	ht_pcall_enter(r, t, regs);
 }
 
@@ -207,6 +294,9 @@ leave_call(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_str
 	if (!is_restart(regs))
 		ht_pcall_leave(r, t, regs);
 	to_user(r, t, regs);
+	look_broken(t, regs);
+	if (!t->restart && !t->broken)
+		unshorten(t);
 	if (t->restart)
 		;
 	else if (mask_is_late(t, regs))
@@ -249,6 +339,7 @@ on_handler(struct ht_ptrace *r, struct ht_pthread *t)
 	ht_step_async(&t->step, t->ip);
 	t->state = HT_PS_USER;
 	t->restart = 0;
+	t->broken = 0;
 	t->own_tf = 0;
 	set_mode(t, REG(t, cs));
 	ht_psignal_unmask(t);
@@ -281,6 +372,7 @@ on_trap(struct ht_ptrace *r, struct ht_pthread *t, const siginfo_t *info)
 	}
 	if (is_step(t, info)) {
 		ht_psignal_stepped(t);
+		give_up(r, t);
 		advance(r, t, REG(t, rip));
 		if (!own)
 			return;
@@ -303,6 +395,10 @@ on_signal(struct ht_ptrace *r, struct ht_pthread *t, int sig)
 	} else {
 		catch_up(r, t);
 		ht_psignal_take(t, sig, &info);
+		if (ht_psignal_ignored(t, sig))
+			redo(r, t);
+		else
+			give_up(r, t);
 	}
 }
 
@@ -318,6 +414,9 @@ begin(struct ht_ptrace *r, struct ht_pthread *t)
 		return;
 	ht_pthread_start(r, t);
 	to_user(r, t, &regs);
+	t->call = (long)regs.orig_rax;
+	t->call32 = t->mode == 32;
+	look_broken(t, &regs);
 	if (!t->restart)
 		ht_psignal_unmask(t);
 }
@@ -424,6 +523,9 @@ let_go(struct ht_ptrace *r, struct ht_pthread *t)
 		ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0);
 		return;
 	}
+	/* Our asking for it to stop ended its call. */
+	if (!t->signal && !ht_psignal_to_come(t))
+		redo(r, t);
 	ht_step_async(&t->step, t->ip);
 	if (t->state == HT_PS_USER && !t->restart)
 		ht_psignal_remask(t);
@@ -455,6 +557,10 @@ on_stop_event(struct ht_ptrace *r, struct ht_pthread *t, int sig)
 {
 	if (t->state == HT_PS_NEW && !(t->tid == r->main_pid && !r->config->pid))
 		begin(r, t);
+	if (is_stop_signal(sig))
+		give_up(r, t);
+	else if (!ht_psignal_to_come(t))
+		redo(r, t);
 	if (!is_stop_signal(sig) || r->stopping) {
 		go_on(r, t);
 		return;

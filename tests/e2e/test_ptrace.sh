@@ -129,6 +129,7 @@ wait $pid
 _rc=$?
 [ $_rc -eq 6 ] && pass attach-runs-on || fail attach-runs-on "status $_rc"
 says attach-alive alive out.txt
+grep disturbed out.txt && fail attach-undisturbed "a call ended with EINTR" || pass attach-undisturbed
 "$hwtrace" script -i attach.data --itrace=e >/dev/null 2>loss.txt
 check attach-lossless lossless
 "$hwtrace" record --backend ptrace -o none.data -p 999999999 2>err.txt

@@ -2,10 +2,14 @@
 /* build: -O1 -g -static -pthread
  *
  * To be attached to: one thread computes, one sleeps in short turns, one waits
- * for the end of its input; then it says how far the others came.
+ * for the end of its input; then it says how far the others came, and whether
+ * its waiting was ever disturbed.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 static volatile long turns, naps;
@@ -29,6 +33,8 @@ doze(void *arg)
 int
 main(void)
 {
+	struct epoll_event ev = { .events = EPOLLIN };
+	int e = epoll_create1(0);
 	pthread_t t;
 	long before, naps_before;
 	char c;
@@ -37,8 +43,11 @@ main(void)
 	pthread_create(&t, NULL, doze, NULL);
 	puts("ready");
 	fflush(stdout);
-	while (read(0, &c, 1) == 1)
-		;
+	epoll_ctl(e, EPOLL_CTL_ADD, 0, &ev);
+	do {
+		if (epoll_wait(e, &ev, 1, -1) < 0)
+			printf("disturbed: %s\n", strerror(errno));
+	} while (read(0, &c, 1) == 1);
 	before = turns;
 	naps_before = naps;
 	for (int i = 0; i < 6000 && (turns == before || naps == naps_before); i++)

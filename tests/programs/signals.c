@@ -153,6 +153,75 @@ reap(void)
 	sigtimedwait(&child, NULL, &now);
 }
 
+/* A call that ends with EINTR for a signal that somebody takes, and for none that is ignored. */
+static void
+ignored(void)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	sigset_t usr2;
+	int p[2], e = epoll_create1(0), rc;
+	pid_t child;
+
+	if (pipe(p) < 0 || epoll_ctl(e, EPOLL_CTL_ADD, p[0], &ev) < 0)
+		return;
+	if (fork() == 0) {
+		for (int i = 0; i < 3; i++) {
+			wait_asleep(getppid());
+			kill(getppid(), SIGWINCH);
+		}
+		wait_asleep(getppid());
+		_exit(write(p[1], "x", 1) != 1);
+	}
+	rc = epoll_wait(e, &ev, 1, 300000);
+	printf("epoll_wait, ignored: %d %s\n", rc, rc < 0 ? strerror(errno) : "");
+	reap();
+	epoll_ctl(e, EPOLL_CTL_DEL, p[0], NULL);
+
+	handle(SIGUSR1, note, 0);
+	if (fork() == 0) {
+		wait_asleep(getppid());
+		kill(getppid(), SIGWINCH);
+		wait_asleep(getppid());
+		kill(getppid(), SIGUSR1);
+		_exit(0);
+	}
+	rc = epoll_wait(e, &ev, 1, 300000);
+	printf("epoll_wait, ignored, then taken: %d %s\n", rc, rc < 0 ? strerror(errno) : "");
+	show("seen");
+	reap();
+
+	/* The time to wait does not begin anew with each. */
+	child = fork();
+	for (int i = 0; child == 0 && i < 10000; i++) {
+		usleep(10000);
+		kill(getppid(), SIGWINCH);
+	}
+	if (child == 0)
+		_exit(0);
+	rc = epoll_wait(e, &ev, 1, 300);
+	printf("epoll_wait, ignored many times: %d, child ended: %d\n", rc, waitpid(child, NULL, WNOHANG) != 0);
+	kill(child, SIGKILL);
+	reap();
+
+	sigemptyset(&usr2);
+	sigaddset(&usr2, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &usr2, NULL);
+	if (fork() == 0) {
+		wait_asleep(getppid());
+		kill(getppid(), SIGWINCH);
+		wait_asleep(getppid());
+		kill(getppid(), SIGUSR2);
+		_exit(0);
+	}
+	rc = sigwaitinfo(&usr2, NULL);
+	printf("sigwaitinfo, ignored: %d\n", rc == SIGUSR2);
+	sigprocmask(SIG_UNBLOCK, &usr2, NULL);
+	reap();
+	close(p[0]);
+	close(p[1]);
+	close(e);
+}
+
 static void
 others(void)
 {
@@ -226,7 +295,9 @@ main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
 	own();
-	if (argc < 2 || strcmp(argv[1], "self"))
+	if (argc < 2 || strcmp(argv[1], "self")) {
 		others();
+		ignored();
+	}
 	return 0;
 }
