@@ -87,6 +87,7 @@ struct ht_pthread {
 	uint32_t           index;      /* of the stream, once it has bytes */
 	int                has_index, started;
 	uint64_t           ip;
+	uint64_t           back;       /* where it returns to, when `ip` is in the vsyscall page */
 	struct ht_pinsn    insn;       /* at `ip`; size 0: no code can be read there */
 	unsigned           generation; /* of the process, as of the last TSC */
 	unsigned           mode;       /* 32 or 64 */

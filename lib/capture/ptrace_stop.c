@@ -12,6 +12,7 @@
 
 #define CS_64 0x33 /* selector of 64-bit user code */
 #define TRAP_FLAG 0x100u
+#define VSYSCALL 0xffffffffff600000ull /* the page of calls that came before the vdso */
 
 /* si_code of the stop at a handler's first instruction, which is no signal: the kernel gives SIGTRAP itself. */
 #define CODE_HANDLER SIGTRAP
@@ -109,6 +110,13 @@ hide_trap_flag(struct ht_pthread *t)
 	ht_pproc_write(t->proc, sp, &flags, sizeof(flags));
 }
 
+/* What stands there the kernel does itself, and returns to the caller. */
+static int
+in_vsyscall(uint64_t ip)
+{
+	return ip >= VSYSCALL && ip - VSYSCALL < HT_PAGE;
+}
+
 /* Go to `ip` and see what stands there. */
 static void
 arrive(struct ht_ptrace *r, struct ht_pthread *t, uint64_t ip)
@@ -116,6 +124,8 @@ arrive(struct ht_ptrace *r, struct ht_pthread *t, uint64_t ip)
 	unsigned generation = t->proc->generation;
 
 	t->ip = ip;
+	if (in_vsyscall(ip))
+		ht_pproc_read(t->proc, REG(t, rsp), &t->back, sizeof(t->back));
 	ht_pproc_fetch(r, t);
 	/* The packets that led here were made with what was known before. */
 	if (t->generation == generation && generation != t->proc->generation && t->step.on) {
@@ -128,8 +138,15 @@ arrive(struct ht_ptrace *r, struct ht_pthread *t, uint64_t ip)
 static void
 advance(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 {
-	unsigned kind = t->insn.kind, insn = t->insn.x86.insn;
+	unsigned kind, insn;
 
+	/* The step ends behind the instruction that the kernel returned to. */
+	if (in_vsyscall(t->ip) && next != t->ip) {
+		ht_step_async(&t->step, t->ip);
+		arrive(r, t, t->back);
+	}
+	kind = t->insn.kind;
+	insn = t->insn.x86.insn;
 	if (t->insn.x86.flags & HT_X86_REP && next == t->ip)
 		return; /* between two turns of a string instruction */
 	if (kind & HT_PI_SS && next != t->ip + t->insn.x86.size) {

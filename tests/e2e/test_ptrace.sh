@@ -74,6 +74,7 @@ unseen() {
 }
 unseen trap-users "$programs/traps"
 unseen signals-from-others "$programs/signals"
+unseen vsyscall "$programs/vsyscall"
 unseen threads "$programs/workers" "$programs/i386"
 "$hwtrace" info out.data >info.txt 2>&1
 [ "$(grep -c 'worker$' info.txt)" -eq 4 ] && pass thread-names || fail thread-names "$(cat info.txt)"
