@@ -210,6 +210,7 @@ struct ht_cov_module {
 	uint64_t    executed; /* instructions, all repetitions */
 	uint64_t    gaps;     /* places where trace was lost */
 	uint32_t    damaged_units; /* of its debug information */
+	uint32_t split_missing;    /* units whose split debug information was not found */
 	uint32_t without_lines;    /* functions that were left out for that; see all_functions */
 	const char *first_without; /* the name of one of them, NULL when there are none */
 	struct ht_cov_tallies tally; /* but for lines: they belong to files */

@@ -83,6 +83,8 @@ const char *ht_lines_file(const struct ht_lines *l, uint32_t file);
 uint32_t ht_lines_file_count(const struct ht_lines *l);
 /* Compilation units whose tables could not be read. */
 uint32_t ht_lines_damaged(const struct ht_lines *l);
+/* Units whose split half (.dwo) was not found: their functions are not among these. */
+uint32_t ht_lines_split_missing(const struct ht_lines *l);
 
 /* Row and innermost function at `vaddr`; NULL when there is none.  Life: until close. */
 const struct ht_line_row *ht_lines_find(const struct ht_lines *l, uint64_t vaddr);

@@ -342,6 +342,8 @@ read_units(struct ht_lines *l, Dwarf *dwarf, struct unit_ranges *u)
 			return -HT_ENOMEM;
 		if (type == DW_UT_skeleton && dwarf_tag(&subdie) == DW_TAG_compile_unit)
 			cudie = subdie;
+		else if (type == DW_UT_skeleton)
+			l->split_missing++;
 		if (ht_lines_read_functions(l, &cudie, dir) < 0)
 			return -HT_ENOMEM;
 	}
@@ -474,6 +476,12 @@ ht_lines_close(struct ht_lines *l)
 	ht_vec_free(&l->files);
 	free(l->buckets);
 	free(l);
+}
+
+uint32_t
+ht_lines_split_missing(const struct ht_lines *l)
+{
+	return l->split_missing;
 }
 
 const struct ht_line_row *

@@ -10,7 +10,7 @@
 struct ht_lines {
 	const struct ht_range *text; /* only while the tables are read */
 	uint32_t               n_text;
-	uint32_t               damaged;
+	uint32_t damaged, split_missing;
 	struct { struct ht_line_row *at; size_t n, cap; } rows;
 	struct { struct ht_line_function *at; size_t n, cap; } functions;
 	struct { struct ht_range *at; size_t n, cap; } ranges;

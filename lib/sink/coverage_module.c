@@ -125,6 +125,7 @@ open_lines(struct work *w)
 	if (rc < 0)
 		return 0;
 	m->damaged_units = ht_lines_damaged(w->lines);
+	m->split_missing = ht_lines_split_missing(w->lines);
 	w->rows = ht_lines_rows(w->lines, &w->n_rows);
 	w->spans = ht_lines_spans(w->lines, &w->n_spans);
 	w->functions = ht_lines_functions(w->lines, &w->n_functions);

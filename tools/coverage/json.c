@@ -84,6 +84,7 @@ modules(const struct ht_cov_report *r)
 		if (m->chosen && !m->why) {
 			put_text(o, "found_by", found[m->source]);
 			put_number(o, "damaged_units", m->damaged_units);
+			put_number(o, "split_missing", m->split_missing);
 			put_number(o, "without_lines", m->without_lines);
 			put(o, "totals", tallies(&m->tally, 1, 0));
 		}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Split debug information: the report is that of the same program with all of it
+# in one file; what is missing is told.
+. tests/lib.sh
+
+is() { # NAME WANT GOT
+	[ "$2" = "$3" ] && pass "$1" || fail "$1" "wanted '$2', got '$3'"
+}
+cd "$tmp" || exit 1
+cat >a.c <<'C'
+int two(int);
+static inline __attribute__((always_inline)) int one(int x)
+{
+	return x + 1;
+}
+int main(int argc, char **argv)
+{
+	int s = one(argc);
+	if (argc > 4)
+		s = two(s);
+	return s == 7;
+}
+C
+cat >b.c <<'C'
+static int twice(int x)
+{
+	return x * 2;
+}
+int two(int x)
+{
+	return twice(x) + 3;
+}
+C
+gcc -O1 -g -o plain a.c b.c && "$hwtrace" coverage --lcov want -o table -- ./plain 2>err
+check "the inlined function is in the whole" grep -q '^FN:.*,one$' want
+for v in 4 5; do
+	gcc -O1 -g -gdwarf-$v -gsplit-dwarf -c a.c b.c && gcc -o split a.o b.o
+	"$hwtrace" coverage --trace data --lcov got -o table -- ./split 2>err
+	same "DWARF $v: lines, branches and functions of the .dwo files" want got
+	is "DWARF $v: nothing is told" "lost: nothing" "$(grep -v recorded err)"
+	rm b.dwo
+	"$hwtrace" coverage --lcov got -o table data 2>err
+	check "DWARF $v: one that is gone is told" grep -q "split: the split debug information of 1 of its units was not found" err
+	is "DWARF $v: lines are still known" "$(grep -c '^DA:' want)" "$(grep -c '^DA:' got)"
+	check "DWARF $v: and its functions by symbol" grep -q '^FN.*,two$' got
+	rm a.dwo
+	"$hwtrace" coverage --json json -o table data 2>err
+	is "DWARF $v: both" 2 "$(python3 -c "import json; print([m['split_missing'] for m in json.load(open('json'))['modules'] if m['path'].endswith('/split')][0])")"
+done
