@@ -90,7 +90,7 @@ check "stderr says what is unknown and why" grep -q "warning: 1[0-9] lines, [0-9
 check "and that lcov cannot say it" grep -q "part.info: leaves out what is unknown" part.err
 is "lcov has no line of it" "" "$(sed -n '/host.c/,/end_of/p' part.info | grep -E '^(DA|BRDA|FN|FNDA):')"
 "$hwtrace" coverage --uncovered part.data >got 2>/dev/null
-check "the list names it" grep -Eq '^host.c:4-22: unknown, not recorded$' got
+check "the list names it" grep -Eq '^host.c:4-8: unknown, not recorded$' got
 "$hwtrace" coverage --source part.data 2>/dev/null | sed -n '/host.c$/,/plug.c$/p' >got
 is "the source shows it" 0 "$(grep -c '#####' got)"
 check "as unknown" grep -q '?????:    5:' got
