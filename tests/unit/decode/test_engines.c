@@ -217,6 +217,33 @@ time_behind_the_next_disable_waits(void **state)
 	assert_runs(x, "332");
 }
 
+/* A time between TIP.PGD and TIP.PGE is not that of the branch that turned tracing off. */
+static void
+time_while_off_is_of_what_follows(void **state)
+{
+	struct hand *x = *state;
+	uint64_t now = 0;
+	unsigned branches = 0;
+
+	x->fake.container.info.cpu = (struct ht_cpu_info){ .nom_freq = 20 }; /* libipt tells times, too */
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE + 0x13, 500);
+	for (unsigned i = 1; i <= 4; i++) {
+		hand_ip(x, HT_PT_TIP_PGD, 0);
+		x->p = ht_pt_tsc(x->p, 500 + i);
+		hand_ip(x, HT_PT_TIP_PGE, HAND_BASE + 0x13);
+	}
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	hand_run(x);
+	for (int i = 0; i < x->n; i++) {
+		if (x->ev[i].kind == HT_EV_TIME)
+			now = x->ev[i].b;
+		if (x->ev[i].kind == HT_EV_BRANCH)
+			assert_int_equal(now, 500 + branches++);
+	}
+	assert_int_equal(branches, 5);
+}
+
 /* A change that is stamped later than the TSC does not hold yet. */
 static void
 later_change_waits(void **state)
@@ -768,6 +795,7 @@ main(void)
 		T(change_holds_from_the_enable_on),
 		T(change_holds_when_the_time_comes_first),
 		T(time_behind_the_next_disable_waits),
+		T(time_while_off_is_of_what_follows),
 		T(later_change_waits),
 		T(self_modifying_code),
 		T(exec_moves_to_new_code),
