@@ -15,6 +15,7 @@ static const struct ht_reader *const readers[] = {
 	&ht_reader_perfdata,
 	&ht_reader_archive,
 	&ht_reader_bundle,
+	&ht_reader_brstack,
 };
 
 #define N_READERS (sizeof(readers) / sizeof(readers[0]))
@@ -40,8 +41,8 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 		    "is a program or library, not a capture; name the file that was recorded");
 	return ht_fail(
 	    diag, HT_EFORMAT, path, 0, "magic",
-	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, raw Intel "
-	    "PT with a map, and archives of its own");
+	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, branch "
+	    "stacks as perf script writes them, raw Intel PT with a map, and archives of its own");
 }
 
 #define LOOK_AT    (64u << 10) /* of a pipe, before more of it is read */

@@ -57,6 +57,7 @@ int ht_container_open_part(const char *name, const void *data, size_t size,
 extern const struct ht_reader ht_reader_perfdata;
 extern const struct ht_reader ht_reader_archive;
 extern const struct ht_reader ht_reader_bundle;
+extern const struct ht_reader ht_reader_brstack;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */
 
 #endif

@@ -40,6 +40,24 @@ else
 	skip lbr.as-perf "perf is not installed"
 fi
 
+# The same by way of text: what perf script wrote is read as what it was written from.
+for f in autofdo-test branch-4.14 callgraph_and_branch-3.8; do
+	fields=pid,tid,time,brstack
+	"$hwtrace" script -F "comm,ip,$fields" --ns -i "$lbr/$f.perf.data" >"$tmp/text" 2>/dev/null
+	"$hwtrace" script -F "$fields" --ns -i "$lbr/$f.perf.data" >"$tmp/want" 2>/dev/null
+	"$hwtrace" script -F "$fields" --ns -i "$tmp/text" >"$tmp/got" 2>/dev/null
+	same "$f by our own text" "$tmp/want" "$tmp/got"
+	command -v perf >/dev/null || { skip "$f by perf's text" "perf is not installed"; continue; }
+	perf script --show-mmap-events -F comm,pid,tid,time,ip,brstack -i "$lbr/$f.perf.data" >"$tmp/text" 2>/dev/null
+	for how in "-F $fields" "--itrace=b -F tid,ip,addr"; do
+		# shellcheck disable=SC2086
+		"$hwtrace" script $how -i "$lbr/$f.perf.data" 2>/dev/null | sort >"$tmp/want"
+		# shellcheck disable=SC2086
+		"$hwtrace" script $how -i "$tmp/text" 2>/dev/null | sort >"$tmp/got"
+		same "$f by perf's text, $how" "$tmp/want" "$tmp/got"
+	done
+done
+
 # With the program that ran, every step of its 100,000 and more is one that its code allows.
 f=$lbr/autofdo-test.perf.data
 mkdir -p "$tmp/sym/export/hda3/tmp"
