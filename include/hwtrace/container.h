@@ -13,6 +13,7 @@
 
 #include <hwtrace/branch.h>
 #include <hwtrace/error.h>
+#include <hwtrace/event.h>
 
 struct ht_container;
 
@@ -104,6 +105,7 @@ struct ht_chunk {
 
 #define HT_LOST_AUX       1u
 #define HT_LOST_TRUNCATED 2u /* the kernel had no room left for them */
+#define HT_LOST_BLOCK     3u /* no bytes: at most the block that the thread ran when it was killed */
 
 /* One stream: the trace of one thread or one CPU, in order. */
 struct ht_stream {
@@ -169,7 +171,9 @@ struct ht_record {
 		struct { int32_t ppid, ptid; } exit;
 		struct { int out, preempt; int32_t next_prev_pid, next_prev_tid; } sw;
 		struct { uint64_t offset, size, flags; } aux;   /* PERF_AUX_FLAG_* */
-		struct { uint64_t id, lost; int samples; } lost; /* samples: else records of any kind */
+		/* samples: else records of any kind.  why: what our recorder could not trace, a
+		 * loss of this kind (enum ht_gap_kind); NULL = none.  Life: container */
+		struct { uint64_t id, lost; int samples; uint8_t kind; const char *why; } lost;
 		struct { uint64_t addr; uint32_t old_len, len; const uint8_t *bytes; } code;
 		struct {
 			uint64_t id, ip, addr, period;

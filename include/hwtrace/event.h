@@ -36,7 +36,8 @@ enum ht_event_kind {
 	 * instruction not executed, b = where it went (0 = not known). */
 	HT_EV_ASYNC,
 	/* Something is missing; n = index for ht_decoder_gap(). a = stream
-	 * offset, b = bytes. */
+	 * offset, b = bytes. flags HT_EV_F_BLOCK: b = address of the one block
+	 * that may be missing, no bytes are. */
 	HT_EV_GAP,
 	/* Cycles counted since the previous CYCLES event: a. */
 	HT_EV_CYCLES,
@@ -79,6 +80,7 @@ enum ht_insn_class {
 
 #define HT_EV_F_RESUME   0x01u /* ENABLE: same place as the DISABLE before */
 #define HT_EV_F_SYNC     0x02u /* TIME: told by a synchronisation point while tracing was on */
+#define HT_EV_F_BLOCK    0x04u /* GAP: at most one block is missing */
 
 struct ht_event {
 	uint64_t a;
@@ -102,10 +104,13 @@ enum ht_gap_kind {
 	HT_GAP_BAD_PACKET,
 	HT_GAP_CUT,          /* the file ends in the middle of the stream */
 	HT_GAP_SYNC,         /* bytes before the first synchronisation point */
+	HT_GAP_KILLED,       /* the thread was killed while it ran: the block at `ip`, at most */
 	/* Of the capture as a whole: see ht_session_gap(). */
 	HT_GAP_RECORDS,      /* sideband records that never came to the file */
 	HT_GAP_SAMPLES,      /* samples that never came to the file */
 	HT_GAP_DAMAGED,      /* a record that cannot be read */
+	HT_GAP_UNTRACED,     /* a thread or a process was not traced */
+	HT_GAP_UNFOLLOWED,   /* a program was not traced, from its start on */
 	HT_GAP_KIND_COUNT
 };
 
@@ -118,6 +123,7 @@ struct ht_gap {
 	uint64_t    offset;  /* first byte lost or not decoded, in the stream; of no stream: in the file */
 	uint64_t    bytes;   /* 0 when it is not known how many */
 	uint64_t    records; /* lost records or samples, 0 when not known or none */
+	int32_t     pid, tid; /* of no stream: whom it is about; 0 = not told */
 	uint64_t    ip;      /* last address known before, 0 = none */
 	uint64_t    ns_from, ns_to; /* 0 = not known */
 	const char *why;

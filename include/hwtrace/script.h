@@ -71,5 +71,7 @@ int  ht_script_saw(const struct ht_script *s, size_t i);
 void ht_script_free(struct ht_script *s);
 /* Write a run as it came from ht_merge_next(); errors are out->error. */
 void ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const struct ht_lane *lane);
+/* Write a gap of ht_session_gap(), where gaps are shown. */
+void ht_script_show_gap(struct ht_script *s, const struct ht_gap *gap);
 
 #endif

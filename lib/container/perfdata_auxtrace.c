@@ -251,7 +251,8 @@ apply_aux(struct index *x, const struct aux *a, uint32_t qi)
 {
 	struct queue *q = &x->queues.at[qi];
 	uint64_t end = a->size < OFFSET_MAX && a->offset < OFFSET_MAX ? a->offset + a->size : 0;
-	uint8_t lost = a->flags & PERF_AUX_FLAG_TRUNCATED ? HT_LOST_TRUNCATED : HT_LOST_AUX;
+	uint8_t lost = a->flags & HT_PERF_AUX_FLAG_KILLED ? HT_LOST_BLOCK
+	             : a->flags & PERF_AUX_FLAG_TRUNCATED ? HT_LOST_TRUNCATED : HT_LOST_AUX;
 	struct cut *cut;
 
 	if (q->cpu < 0 && q->pid < 0)
@@ -595,7 +596,7 @@ read_pt_info(struct ht_container *c)
 			    (uint8_t)((a->config & mtc_bits) >> __builtin_ctzll(mtc_bits));
 		break;
 	}
-	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_PT_MARK_VALUE) {
+	if (info_word(p, HT_PERF_PT_MARK) == HT_PERF_MARK) {
 		c->info.software = info_word(p, HT_PERF_PT_MARK_FLAGS) & HT_PERF_PT_MARK_SOFTWARE;
 		if (read_filter(c) < 0)
 			return -HT_ENOMEM;

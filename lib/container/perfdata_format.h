@@ -94,7 +94,7 @@ enum ht_perf_pt_word {
 	HT_PERF_PT_WORDS
 };
 
-#define HT_PERF_PT_MARK_VALUE 0x0065636172747768ull /* "hwtrace" */
+#define HT_PERF_MARK 0x0065636172747768ull /* "hwtrace" */
 #define HT_PERF_PT_MARK_SOFTWARE 1u /* recorded by the software trace unit */
 #define HT_PERF_PT_MARK_FILTER   2u /* behind the words: what tracing was limited to, text with a NUL */
 #define HT_PERF_PT_MARK_LIMITS 4u   /* behind that text: the same as ht_limits_read() reads it */
@@ -110,6 +110,20 @@ enum ht_perf_pt_word {
 
 /* HEADER_BUILD_ID entry: header, i32 pid, 20 bytes, u8 size (with this misc bit), 3 unused, path. */
 #define HT_PERF_MISC_BUILD_ID_SIZE (1u << 15)
+
+/*
+ * How we write what was lost and no stream tells of: PERF_RECORD_LOST, which has id
+ * and count, and behind them HT_PERF_MARK, u64 enum ht_gap_kind, text with a NUL.
+ * perf warns of lost chunks, and finds its sample_id at the record's end.
+ */
+#define HT_PERF_LOST_WHY 16 /* bytes in front of the text */
+
+/*
+ * In the flags of an AUX record of no bytes, beside PERF_AUX_FLAG_TRUNCATED: the thread
+ * was killed while it ran, and of its trace at most the last block is missing.  A bit
+ * that no kernel uses; perf counts the record as truncated.
+ */
+#define HT_PERF_AUX_FLAG_KILLED (1ull << 62)
 
 /*
  * How we write HT_REC_MUNMAP: a MMAP2 without PROT_EXEC over the range, under

@@ -229,8 +229,15 @@ parse_aux(struct parse *x)
 static void
 parse_lost(struct parse *x)
 {
+	uint64_t kind;
+
 	x->rec->u.lost.id = ht_cursor_u64(&x->k);
 	x->rec->u.lost.lost = ht_cursor_u64(&x->k);
+	if (ht_cursor_left(&x->k) <= HT_PERF_LOST_WHY || ht_cursor_u64(&x->k) != HT_PERF_MARK)
+		return;
+	kind = ht_cursor_u64(&x->k);
+	x->rec->u.lost.kind = kind < HT_GAP_KIND_COUNT ? (uint8_t)kind : HT_GAP_UNTRACED;
+	x->rec->u.lost.why = take_name(x);
 }
 
 static void

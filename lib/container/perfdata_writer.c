@@ -18,6 +18,7 @@
 #define RECORD_MAX 0xfff8u /* header.size is 16 bits; records are multiples of 8 */
 #define CODE_MAX   0xe000u /* code bytes in one TEXT_POKE; longer ones are split */
 #define COMM_MAX   16
+#define WHY_MAX    8192u /* of the text of a loss; a longer one is cut */
 
 static int
 io_failed(struct ht_perf_writer *w, int err)
@@ -260,13 +261,20 @@ put_itrace_start(struct ht_perf_writer *w, const struct ht_record *rec)
 static int
 put_lost(struct ht_perf_writer *w, const struct ht_record *rec)
 {
-	uint8_t *p = record_begin(w, PERF_RECORD_LOST, 0, 24);
+	const char *why = rec->u.lost.why;
+	size_t n = why ? strnlen(why, WHY_MAX) : 0;
+	uint8_t *p = record_begin(w, PERF_RECORD_LOST, 0, why ? 24 + HT_PERF_LOST_WHY + n + 1 : 24);
 
 	if (!p)
 		return -w->diag.error;
 	p += 8;
 	put64(&p, TRACE_ID);
 	put64(&p, rec->u.lost.lost);
+	if (why) {
+		put64(&p, HT_PERF_MARK);
+		put64(&p, rec->u.lost.kind);
+		memcpy(p, why, n);
+	}
 	record_end(w, rec->pid, rec->tid, rec->time, TRACK_ID);
 	return 0;
 }
@@ -435,4 +443,14 @@ ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_
 		return -w->diag.error;
 	s->offset += bytes;
 	return put_aux(w, s, 0, time, PERF_AUX_FLAG_TRUNCATED);
+}
+
+int
+ht_perf_writer_killed(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
+                      uint64_t time)
+{
+	struct ht_perf_writer_stream *s = w->diag.error ? NULL : stream_of(w, index, pid, tid);
+
+	return s ? put_aux(w, s, 0, time, PERF_AUX_FLAG_TRUNCATED | HT_PERF_AUX_FLAG_KILLED)
+	         : -w->diag.error;
 }

@@ -46,7 +46,10 @@ struct ht_perf_writer_config {
 int ht_perf_writer_open(const char *path, const struct ht_perf_writer_config *config,
                         struct ht_perf_writer **out, struct ht_diag *diag);
 
-/* Append a sideband record (HT_REC_MMAP, MUNMAP, COMM, FORK, EXIT, ITRACE_START, LOST, CODE). */
+/*
+ * Append a sideband record (HT_REC_MMAP, MUNMAP, COMM, FORK, EXIT, ITRACE_START, LOST, CODE).
+ * LOST with `why` makes readers tell of it as of any loss.
+ */
 int ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec);
 
 /*
@@ -66,6 +69,10 @@ int ht_perf_writer_trace(struct ht_perf_writer *w, uint32_t index, int32_t pid, 
  */
 int ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
                        uint64_t time, uint64_t bytes);
+
+/* The stream ends here: its thread was killed while it ran, of its last block nothing is known. */
+int ht_perf_writer_killed(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
+                          uint64_t time);
 
 /* Bytes written so far to the file. */
 uint64_t ht_perf_writer_size(const struct ht_perf_writer *w);

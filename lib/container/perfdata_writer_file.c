@@ -133,7 +133,7 @@ put_info(struct ht_perf_writer *w)
 	info.word[HT_PERF_PT_TSC_CTC_DEN] = w->config.cpu.tsc_ctc_den;
 	info.word[HT_PERF_PT_CYC_BIT] = HT_PERF_PT_CFG_CYC;
 	info.word[HT_PERF_PT_MAX_NONTURBO] = w->config.cpu.nom_freq;
-	info.word[HT_PERF_PT_MARK] = HT_PERF_PT_MARK_VALUE;
+	info.word[HT_PERF_PT_MARK] = HT_PERF_MARK;
 	info.word[HT_PERF_PT_MARK_FLAGS] = (w->config.software ? HT_PERF_PT_MARK_SOFTWARE : 0) |
 	                                   (n ? HT_PERF_PT_MARK_FILTER : 0) |
 	                                   (limits ? HT_PERF_PT_MARK_LIMITS : 0);

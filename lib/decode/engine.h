@@ -74,6 +74,10 @@ extern const struct ht_engine ht_engine_native;
 extern const struct ht_engine ht_engine_libipt;
 extern const struct ht_engine ht_engine_stack; /* branch stacks */
 
+/* The gap at the end of the stream of a thread that was killed, HT_LOST_BLOCK, in words. */
+#define HT_WHY_KILLED \
+	"its thread was killed while it ran: the block that begins here may have run, or a part"
+
 /* Note a gap; fills in stream and returns its index, or -HT_ENOMEM. Counts it in stats. */
 int ht_decoder_add_gap(struct ht_decoder *d, const struct ht_gap *gap);
 /* The gap noted last; NULL = none. */

@@ -11,9 +11,12 @@ static const char *const gap_names[] = {
 	[HT_GAP_BAD_PACKET] = "bad packet",
 	[HT_GAP_CUT] = "file cut short",
 	[HT_GAP_SYNC] = "not synchronised",
+	[HT_GAP_KILLED] = "killed while running",
 	[HT_GAP_RECORDS] = "sideband records lost",
 	[HT_GAP_SAMPLES] = "samples lost",
 	[HT_GAP_DAMAGED] = "damaged records",
+	[HT_GAP_UNTRACED] = "not traced",
+	[HT_GAP_UNFOLLOWED] = "program not followed",
 };
 
 static const char *const insn_names[] = {

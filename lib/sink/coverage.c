@@ -111,6 +111,7 @@ ht_coverage_free(struct ht_coverage *c)
 		cov_table_fini(&m->gaps);
 		cov_table_fini(&m->targets);
 		ht_vec_free(&m->unrecorded);
+		ht_vec_free(&m->torn);
 	}
 	ht_vec_free(&c->modules);
 	ht_vec_free(&c->wheres);
@@ -180,10 +181,19 @@ int
 ht_coverage_add_session(struct ht_coverage *c, struct ht_session *s)
 {
 	int rc = cov_note_limits(c, s);
+	const struct ht_gap *gap;
 
 	/* Of a file that was cut whole streams may be missing. */
 	if (rc == 0 && ht_container_info(ht_session_container(s))->truncated)
 		rc = ht_coverage_lose(c, s, -1);
+	/* What was not traced may have run all that its process had. */
+	for (uint32_t i = 0; rc == 0 && (gap = ht_session_gap(s, i)); i++) {
+		if (gap->kind != HT_GAP_UNTRACED && gap->kind != HT_GAP_UNFOLLOWED)
+			continue;
+		c->gaps++;
+		if (gap->kind == HT_GAP_UNTRACED)
+			rc = ht_coverage_lose(c, s, gap->pid ? gap->pid : -1);
+	}
 	return rc;
 }
 
@@ -351,6 +361,7 @@ ht_coverage_forget(struct ht_coverage *c)
 		cov_table_clear(&m->targets);
 		m->executed = 0;
 		m->lost = 0;
+		m->torn.n = 0;
 	}
 	cov_table_clear(&c->hot);
 	cov_table_clear(&c->hot_targets);
@@ -374,9 +385,11 @@ lost_at(struct ht_coverage *c, struct ht_view *view, uint64_t ip)
 }
 
 static int
-count_gap(struct ht_coverage *c)
+count_gap(struct ht_coverage *c, const struct ht_event *e)
 {
 	c->gaps++;
+	if (e->flags & HT_EV_F_BLOCK)
+		return cov_note_block(c, c->view, e->b) < 0 ? -HT_ENOMEM : lost_at(c, c->view, e->b);
 	c->after_gap = 1;
 	c->torn = 1;
 	return lost_at(c, c->view, c->last);
@@ -458,7 +471,7 @@ ht_coverage_events(struct ht_coverage *c, struct ht_view *view, const struct ht_
 		           (e->insn == HT_INSN_CALL_IND || e->insn == HT_INSN_JUMP_IND)) {
 			if (see_target(c, e) < 0)
 				return -HT_ENOMEM;
-		} else if (e->kind == HT_EV_GAP && count_gap(c) < 0) {
+		} else if (e->kind == HT_EV_GAP && count_gap(c, e) < 0) {
 			return -HT_ENOMEM;
 		}
 	}
@@ -485,6 +498,8 @@ merge_module(struct cov_module *into, const struct cov_module *from)
 		g->count += s->count;
 	}
 	into->lost |= from->lost;
+	if (cov_torn_add(into, &from->torn) < 0)
+		return -HT_ENOMEM;
 	return from->captured ? cov_unrecorded_add(into, &from->unrecorded) : 0;
 }
 

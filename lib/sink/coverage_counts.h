@@ -47,6 +47,7 @@ struct cov_module {
 	struct cov_table targets;   /* (indirect branch, cov_target()) */
 	uint64_t          executed;
 	uint8_t lost;                 /* trace was lost in a process that had it mapped */
+	struct cov_ranges torn;       /* vaddr, sorted, apart: blocks that killed threads may have run */
 	uint8_t captured;             /* a session was added that has it */
 	struct cov_ranges unrecorded; /* vaddr, sorted, apart: what none of them recorded */
 };
@@ -101,6 +102,10 @@ cov_target_vaddr(uint64_t target)
 uint8_t cov_doubt(const struct cov_module *m, uint64_t vaddr);
 /* Note what a capture that has the module left out of it. 0 or -HT_ENOMEM. */
 int cov_unrecorded_add(struct cov_module *m, const struct cov_ranges *unrecorded);
+/* A thread was killed in front of the block at `ip`, or in it. 0 or -HT_ENOMEM. */
+int cov_note_block(struct ht_coverage *c, struct ht_view *view, uint64_t ip);
+/* Note all torn blocks of `from`. 0 or -HT_ENOMEM. */
+int cov_torn_add(struct cov_module *m, const struct cov_ranges *from);
 /* The same for all modules of a session. */
 int cov_note_limits(struct ht_coverage *c, struct ht_session *s);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/insn.h>
+
 #include "base/vec.h"
 #include "sink/coverage_counts.h"
 
@@ -114,7 +116,7 @@ has(const struct cov_ranges *set, uint64_t at)
 uint8_t
 cov_doubt(const struct cov_module *m, uint64_t vaddr)
 {
-	return (m->lost ? HT_COV_LOST : 0) | (has(&m->unrecorded, vaddr) ? HT_COV_UNRECORDED : 0);
+	return (m->lost || has(&m->torn, vaddr) ? HT_COV_LOST : 0) | (has(&m->unrecorded, vaddr) ? HT_COV_UNRECORDED : 0);
 }
 
 int
@@ -237,6 +239,47 @@ cov_note_limits(struct ht_coverage *c, struct ht_session *s)
 }
 
 /* -- loss ------------------------------------------------------------------- */
+
+#define BLOCK_MAX 4096 /* instructions; the software trace unit's blocks are shorter */
+
+int
+cov_torn_add(struct cov_module *m, const struct cov_ranges *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (push(&m->torn, from->at[i].start, from->at[i].end) < 0)
+			return -HT_ENOMEM;
+	settle(&m->torn);
+	return 0;
+}
+
+/* From `ip` to the end of the first branch, as far as the code can be read. */
+int
+cov_note_block(struct ht_coverage *c, struct ht_view *view, uint64_t ip)
+{
+	enum ht_arch arch = ht_container_info(ht_session_container(ht_view_session(view)))->arch;
+	struct ht_range range;
+	struct cov_ranges one = { &range, 1, 1 };
+	struct ht_module *module;
+	uint64_t at = ip, vaddr;
+	int number;
+
+	if (!ip || ht_view_resolve(view, ip, &module, &vaddr) < 0)
+		return 0;
+	for (int n = 0; n < BLOCK_MAX; n++) {
+		uint8_t bytes[HT_INSN_MAX];
+		size_t got = ht_view_read(view, at, bytes, sizeof(bytes));
+		struct ht_insn x;
+
+		if (ht_insn_decode(arch, bytes, got, at, &x) < 0)
+			break;
+		at += x.size;
+		if (x.insn != HT_INSN_OTHER)
+			break;
+	}
+	range = (struct ht_range){ vaddr, vaddr + (at > ip ? at - ip : 1) };
+	number = ht_coverage_module(c, module);
+	return number < 0 ? number : cov_torn_add(&c->modules.at[number], &one);
+}
 
 static int
 lose(void *arg, const struct ht_mapping *m)

@@ -245,6 +245,23 @@ put_sample(struct ht_script *s, const struct ht_sample *x, const struct ht_lane 
 }
 
 static void
+put_session_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane,
+                const struct ht_gap *g)
+{
+	struct ht_text *t = s->out;
+
+	put_prefix(s, x, lane);
+	ht_text_str(t, " lost: ");
+	ht_text_str(t, ht_gap_kind_name(g->kind));
+	if (g->why && g->why[0]) {
+		ht_text_str(t, ": ");
+		ht_text_str(t, g->why);
+	}
+	ht_text_room(t, 1);
+	ht_text_char(t, '\n');
+}
+
+static void
 put_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane)
 {
 	const struct ht_gap *g = ht_decoder_gap(lane->decoder, (uint32_t)x->addr);
@@ -270,6 +287,23 @@ put_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *la
 	}
 	ht_text_room(t, 1);
 	ht_text_char(t, '\n');
+}
+
+void
+ht_script_show_gap(struct ht_script *s, const struct ht_gap *gap)
+{
+	struct ht_lane lane = { .stream = gap->stream,
+		                .pid = gap->pid ? gap->pid : -1,
+		                .tid = gap->tid ? gap->tid : -1,
+		                .cpu = -1 };
+	struct ht_sample x = { .kind = HT_SAMPLE_GAP, .period = 1, .tsc = gap->ns_from };
+
+	if (!s->config.gaps)
+		return;
+	if (x.tsc && s->clock.valid)
+		x.tsc = ht_clock_ns_to_tsc(&s->clock, x.tsc);
+	(s->config.style == HT_SCRIPT_JSON ? script_json_session_gap : put_session_gap)(s, &x,
+	                                                                                &lane, gap);
 }
 
 /* A sample passes when either end lies in a wanted file and function. */

@@ -60,5 +60,7 @@ script_prefix_set(struct ht_script *s, const struct ht_sample *x, const struct h
 void script_json_sample(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane,
                         uint64_t space);
 void script_json_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane);
+void script_json_session_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane,
+                             const struct ht_gap *g);
 
 #endif

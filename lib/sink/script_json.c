@@ -170,6 +170,18 @@ script_json_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_
 }
 
 void
+script_json_session_gap(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane,
+                        const struct ht_gap *g)
+{
+	json_head(s, x, lane);
+	json_string(s, "kind", ht_gap_kind_name(g->kind));
+	if (g->records)
+		json_number(s, "records", (int64_t)g->records);
+	json_string(s, "why", g->why ? g->why : "");
+	ht_text_put(s->out, "}\n", 2);
+}
+
+void
 script_json_sample(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane, uint64_t space)
 {
 	struct ht_text *t = s->out;

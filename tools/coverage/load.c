@@ -105,10 +105,7 @@ load_capture(const struct load_opts *o, const char *path, struct cover *told, st
 		l->report = *l->whole;
 	told->software |= c.software;
 	told->decoded++;
-	for (int i = 0; i < HT_GAP_KIND_COUNT; i++) {
-		told->loss.places[i] += c.loss.places[i];
-		told->loss.bytes[i] += c.loss.bytes[i];
-	}
+	loss_merge(&told->loss, &c.loss);
 	ht_coverage_free(c.counts);
 	input_close(&in);
 	return status;

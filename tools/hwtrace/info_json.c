@@ -156,6 +156,10 @@ write_losses(const struct info_report *r, struct json *j)
 		json_int(j, "stream", stream ? (int64_t)g->stream : -1);
 		json_uint(j, "offset", g->offset);
 		json_uint(j, "bytes", g->bytes);
+		if (g->pid)
+			json_int(j, "pid", g->pid);
+		if (g->tid)
+			json_int(j, "tid", g->tid);
 		if (g->records)
 			json_uint(j, "records", g->records);
 		if (g->ns_from)

@@ -6,6 +6,7 @@
 #include "info.h"
 
 #define MAP_ROOM 160 /* bytes of a mapping, but for its path */
+#define UNTRACED_SHOWN 4 /* without --losses */
 
 typedef unsigned long long ull;
 
@@ -29,6 +30,21 @@ field(struct ht_text *t, const char *name, const char *value)
 {
 	if (value && value[0])
 		line(t, "%-11s %s", name, value);
+}
+
+/* Whoever is missing is named, decoded or not. */
+static void
+write_untraced(const struct info_report *r, struct ht_text *t)
+{
+	const struct ht_gap *g;
+	char why[LOSS_TEXT_MAX];
+	unsigned n = 0;
+
+	for (uint32_t i = 0; (g = ht_session_gap(r->in->session, i)); i++)
+		if ((g->kind == HT_GAP_UNTRACED || g->kind == HT_GAP_UNFOLLOWED) && n++ < UNTRACED_SHOWN)
+			line(t, "%-11s %s: %s", "missing:", ht_gap_kind_name(g->kind), loss_sentence(g, why));
+	if (n > UNTRACED_SHOWN)
+		line(t, "%-11s and %u more; --losses lists them", "missing:", n - UNTRACED_SHOWN);
 }
 
 static void
@@ -65,6 +81,7 @@ write_head(const struct info_report *r, struct ht_text *t)
 		line(t, "%-11s the file ends early, at byte %llu", "cut:", (ull)c->truncated_at);
 	if (r->damaged)
 		line(t, "%-11s %llu sideband records", "damaged:", (ull)r->damaged);
+	write_untraced(r, t);
 }
 
 static void
@@ -215,9 +232,13 @@ static void
 write_loss(const struct ht_loss *l, struct ht_text *t)
 {
 	const struct ht_gap *g = &l->gap;
-	char span[96], ends[160] = "";
+	char span[96], ends[160] = "", who[LOSS_TEXT_MAX];
 
 	span_text(g, span, sizeof(span));
+	if (g->stream == HT_NO_STREAM && g->pid) {
+		line(t, "  %s: %s%s", ht_gap_kind_name(g->kind), loss_sentence(g, who), span);
+		return;
+	}
 	if (g->stream == HT_NO_STREAM) {
 		if (g->records)
 			snprintf(ends, sizeof(ends), ", %llu of them", (ull)g->records);

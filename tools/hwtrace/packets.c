@@ -166,8 +166,10 @@ dump_stream(struct dump *d, const struct ht_stream *s)
 
 		if (c->lost_before) {
 			end_stream(d, &rest, 1);
-			loss_add(&d->loss, &(struct ht_gap){ .kind = c->lost_before == HT_LOST_TRUNCATED
-			                                     ? HT_GAP_AUX_TRUNCATED : HT_GAP_AUX_LOST });
+			loss_add(&d->loss, &(struct ht_gap){ .kind =
+			                   c->lost_before == HT_LOST_BLOCK ? HT_GAP_KILLED :
+			                   c->lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED
+			                                                       : HT_GAP_AUX_LOST });
 		}
 		dump_chunk(d, &rest, c);
 		progress_at(&d->progress, d->done += c->size);
@@ -251,7 +253,7 @@ run_packets(int argc, char **argv)
 	                id_list_parse("--tid", opts.tids, &tids) < 0))
 		status = EXIT_USAGE;
 	if (!status)
-		status = input_open_container(&in, &opts.input, operand);
+		status = input_open(&in, &opts.input, operand);
 	if (!status && ht_text_init(&d.text, STDOUT_FILENO) < 0)
 		status = tool_error("out of memory");
 	if (!status) {
@@ -260,8 +262,7 @@ run_packets(int argc, char **argv)
 		ht_text_flush(&d.text);
 		if (!status && d.text.error && d.text.error != EPIPE)
 			status = tool_error("standard output: %s", strerror(d.text.error));
-		if (in.info->truncated && !d.loss.places[HT_GAP_CUT])
-			d.loss.places[HT_GAP_CUT]++;
+		loss_add_session(&d.loss, in.session);
 		if (!status && !d.text.error)
 			status = loss_report(&d.loss, opts.fail_on_loss);
 	}

@@ -207,6 +207,18 @@ show(struct job *j, const struct ht_sample *run, int n, const struct ht_lane *la
 	}
 }
 
+/* Who was not traced stands first. */
+static void
+show_untraced(struct job *j)
+{
+	const struct ht_gap *g;
+
+	for (uint32_t i = 0; (g = ht_session_gap(j->in.session, i)); i++)
+		if ((g->kind == HT_GAP_UNTRACED || g->kind == HT_GAP_UNFOLLOWED) &&
+		    filter_wants_gap(&j->filter, g))
+			ht_script_show_gap(j->script, g);
+}
+
 static int
 decode(struct job *j)
 {
@@ -215,6 +227,7 @@ decode(struct job *j)
 	uint64_t total;
 	int n;
 
+	show_untraced(j);
 	ht_merge_done(j->merge, &total);
 	progress_start_printing(&j->progress, "decoding", total);
 	while ((n = ht_merge_next(j->merge, &run, &lane)) > 0 && !j->text.error) {

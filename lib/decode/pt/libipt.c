@@ -122,6 +122,11 @@ gap_lost(struct ht_libipt *s)
 		                 : "trace data was lost before it reached the file",
 	};
 
+	if (s->seg.lost_before == HT_LOST_BLOCK) {
+		gap.kind = HT_GAP_KILLED;
+		gap.ip = s->off_ip;
+		gap.why = HT_WHY_KILLED;
+	}
 	ht_libipt_gap(s, &gap);
 	s->d->stats.bytes_skipped += s->cut; /* they came; what was lost did not */
 	s->cut = 0;

@@ -57,6 +57,7 @@ struct ht_libipt {
 	struct open_block       block;
 	struct ring             ring;   /* direct branches since trace was taken last */
 	uint64_t                last_ip;
+	uint64_t                off_ip;   /* where an event turned tracing off last */
 	uint64_t                gap_end;  /* of the last gap, in the stream */
 	size_t                  cut;      /* bytes of a packet that the lost bytes behind them cut */
 	uint64_t                event_ip; /* where a branch in front of the event at hand went */

@@ -190,7 +190,7 @@ event_disabled(struct ht_libipt *s, const struct pt_event *ev)
 static void
 event_async_disabled(struct ht_libipt *s, const struct pt_event *ev)
 {
-	uint64_t at = ev->variant.async_disabled.at;
+	uint64_t at = s->off_ip = ev->variant.async_disabled.at;
 
 	settle(s, at);
 	other(s, HT_EV_DISABLE, at, ev->ip_suppressed ? 0 : ev->variant.async_disabled.ip, 0, 0);
@@ -329,7 +329,8 @@ ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap)
 	if (i < 0)
 		s->error = i;
 	else
-		emit(s, HT_EV_GAP, gap->offset, gap->bytes, (uint32_t)i);
+		emit(s, HT_EV_GAP, gap->offset, gap->kind == HT_GAP_KILLED ? gap->ip : gap->bytes, (uint32_t)i)
+			->flags = gap->kind == HT_GAP_KILLED ? HT_EV_F_BLOCK : 0;
 	s->gap_end = gap->offset + gap->bytes;
 	if (gap->kind != HT_GAP_AUX_LOST && gap->kind != HT_GAP_AUX_TRUNCATED)
 		s->d->stats.bytes_skipped += gap->bytes;

@@ -18,7 +18,9 @@ lose_packets(struct ht_pt_engine *e, unsigned kind, const char *why)
 	e->after_ovf = e->in_psb = 0;
 	e->next_mode = 0;
 	e->block = 0;
-	ht_pt_open_gap(e, kind, e->place == HT_PLACE_ON ? e->walk.ip : 0, why);
+	/* A killed thread's trace ends in front of the block that is missing. */
+	ht_pt_open_gap(e, kind, e->place == HT_PLACE_ON || kind == HT_GAP_KILLED ? e->walk.ip : 0,
+	               why);
 	ht_walk_clear_stack(&e->walk);
 }
 
@@ -26,7 +28,9 @@ lose_packets(struct ht_pt_engine *e, unsigned kind, const char *why)
 static void
 lose_bytes(struct ht_pt_engine *e, const struct ht_chunk *c)
 {
-	if (c->lost_before == HT_LOST_TRUNCATED)
+	if (c->lost_before == HT_LOST_BLOCK)
+		lose_packets(e, HT_GAP_KILLED, HT_WHY_KILLED);
+	else if (c->lost_before == HT_LOST_TRUNCATED)
 		lose_packets(e, HT_GAP_AUX_TRUNCATED, "there was no room left in the buffer");
 	else
 		lose_packets(e, HT_GAP_AUX_LOST, "trace bytes were lost before this place");

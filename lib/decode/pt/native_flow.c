@@ -81,7 +81,8 @@ ht_pt_close_gap(struct ht_pt_engine *e)
 	n = ht_decoder_add_gap(e->d, &e->gap);
 	if (n < 0)
 		return n;
-	ev.b = e->gap.bytes;
+	ev.b = e->gap.kind == HT_GAP_KILLED ? e->gap.ip : e->gap.bytes;
+	ev.flags = e->gap.kind == HT_GAP_KILLED ? HT_EV_F_BLOCK : 0;
 	ev.n = (uint32_t)n;
 	ht_pt_tell(e, 0, ev);
 	return 0;

@@ -132,6 +132,12 @@ expect_same(const struct ht_record *want, const struct ht_record *got)
 		break;
 	case HT_REC_LOST:
 		assert_true(got->u.lost.lost == want->u.lost.lost);
+		if (!want->u.lost.why) {
+			assert_null(got->u.lost.why);
+			break;
+		}
+		assert_string_equal(got->u.lost.why, want->u.lost.why);
+		assert_int_equal(got->u.lost.kind, want->u.lost.kind);
 		break;
 	case HT_REC_CODE:
 		assert_true(got->u.code.addr == want->u.code.addr);
@@ -214,6 +220,10 @@ random_record(struct ht_record *r, struct text *text)
 		break;
 	case HT_REC_LOST:
 		r->u.lost.lost = rnd64();
+		if (rnd() % 2) {
+			r->u.lost.why = text->at;
+			r->u.lost.kind = rnd() % HT_GAP_KIND_COUNT;
+		}
 		break;
 	case HT_REC_CODE:
 		r->u.code.addr = rnd64();
@@ -481,6 +491,81 @@ test_gaps(void **state)
 	ht_container_close(c);
 }
 
+/* What could not be traced, in a file that was not completed too. */
+static void
+test_untraced(void **state)
+{
+	struct ht_record r = { .kind = HT_REC_LOST, .pid = 7, .tid = 8, .cpu = -1, .time = 99 }, got;
+	static char why[20000];
+
+	(void)state;
+	memset(why, 'w', sizeof(why) - 1);
+	for (int completed = 0; completed < 2; completed++) {
+		struct ht_perf_writer *w = start(&config);
+		struct ht_container *c;
+
+		r.u.lost.kind = HT_GAP_UNTRACED;
+		r.u.lost.why = "it is not followed";
+		assert_int_equal(ht_perf_writer_record(w, &r), 0);
+		r.u.lost.why = why; /* cut, not refused */
+		assert_int_equal(ht_perf_writer_record(w, &r), 0);
+		assert_int_equal(ht_perf_writer_trace(w, 0, 1, 1, 6, 0, "12345678", 8, NULL, 0), 0);
+		if (completed) {
+			c = finish(w);
+		} else {
+			ht_perf_writer_abort(w);
+			assert_int_equal(ht_container_open(file, NULL, &c, NULL), 0);
+		}
+		assert_int_equal(next(c, &got), 1);
+		assert_int_equal(got.kind, HT_REC_LOST);
+		assert_int_equal(got.u.lost.kind, HT_GAP_UNTRACED);
+		assert_int_equal(got.pid, 7);
+		assert_int_equal(got.tid, 8);
+		assert_int_equal(got.time, 99);
+		assert_string_equal(got.u.lost.why, "it is not followed");
+		assert_int_equal(next(c, &got), 1);
+		assert_true(strlen(got.u.lost.why) > 4096);
+		assert_memory_equal(got.u.lost.why, why, strlen(got.u.lost.why));
+		assert_int_equal(next(c, &got), 0);
+		assert_int_equal(ht_container_stream(c, 0)->bytes, 8);
+		ht_container_close(c);
+	}
+}
+
+/* A thread that was killed while it ran: its stream ends with a loss of its own kind. */
+static void
+test_killed(void **state)
+{
+	struct ht_perf_writer *w = start(&config);
+	struct ht_container *c;
+	const struct ht_stream *s;
+
+	(void)state;
+	/* One tid, two streams: exec.  Two others: bytes are lost as well; nothing is. */
+	assert_int_equal(ht_perf_writer_trace(w, 0, 1, 1, 6, 0, "12345678", 8, NULL, 0), 0);
+	assert_int_equal(ht_perf_writer_killed(w, 0, 1, 1, 7), 0);
+	assert_int_equal(ht_perf_writer_trace(w, 1, 1, 1, 8, 0, "abcdefgh", 8, NULL, 0), 0);
+	assert_int_equal(ht_perf_writer_trace(w, 2, 1, 2, 8, 0, "ABCDEFGH", 8, NULL, 0), 0);
+	assert_int_equal(ht_perf_writer_gap(w, 2, 1, 2, 9, 0), 0);
+	assert_int_equal(ht_perf_writer_killed(w, 2, 1, 2, 9), 0);
+	assert_int_equal(ht_perf_writer_trace(w, 3, 1, 3, 9, 0, "ijklmnop", 8, NULL, 0), 0);
+	c = finish(w);
+	s = ht_container_stream(c, 0);
+	assert_int_equal(s->n_chunks, 2);
+	assert_int_equal(s->chunks[0].lost_before, 0);
+	assert_int_equal(s->chunks[1].lost_before, HT_LOST_BLOCK);
+	assert_int_equal(s->chunks[1].size, 0);
+	assert_int_equal(s->chunks[1].stream_offset, 8);
+	s = ht_container_stream(c, 1);
+	assert_int_equal(s->n_chunks, 1);
+	assert_int_equal(s->chunks[0].lost_before, 0);
+	s = ht_container_stream(c, 2);
+	assert_int_equal(s->n_chunks, 2);
+	assert_int_equal(s->chunks[1].lost_before, HT_LOST_TRUNCATED);
+	assert_int_equal(ht_container_stream(c, 3)->n_chunks, 1);
+	ht_container_close(c);
+}
+
 /* The recorder was killed: no features, no size, but records, trace and mark are there. */
 static void
 test_aborted(void **state)
@@ -587,6 +672,8 @@ main(void)
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_large_code),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_untraced),
+		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_aborted),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_disk_full_later),

@@ -719,6 +719,30 @@ chunks_and_loss(void **state)
 	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_DISABLE);
 }
 
+/* The thread was killed while it ran: a loss of no bytes, at the block that begins there. */
+static void
+killed(void **state)
+{
+	struct hand *x = *state;
+	struct ht_chunk *c;
+
+	fake_code(&x->fake, 0, 1, HAND_BASE, program, sizeof(program));
+	hand_psb(x, HAND_BASE, 0);
+	hand_tnt(x, "N");
+	hand_ip(x, HT_PT_FUP, HAND_BASE + 3);
+	hand_ip(x, HT_PT_TIP_PGD, 0);
+	fake_trace(&x->fake, 1, 1, x->trace, hand_size(x));
+	c = fake_trace(&x->fake, 1, 1, x->trace, 0);
+	c->lost_before = HT_LOST_BLOCK;
+	hand_decode(x, 64);
+	assert_int_equal(only_gap(x, HT_GAP_KILLED)->bytes, 0);
+	assert_int_equal(only_gap(x, HT_GAP_KILLED)->offset, hand_size(x));
+	assert_int_equal(only_gap(x, HT_GAP_KILLED)->ip, HAND_BASE + 3);
+	assert_int_equal(ht_decoder_stats(x->d)->bytes_decoded, hand_size(x));
+	assert_int_equal(ht_decoder_stats(x->d)->bytes_skipped, 0);
+	assert_int_equal(x->ev[x->n - 1].kind, HT_EV_GAP);
+}
+
 /* Whatever is cut off: no crash under the sanitizers, every byte accounted for (see hand_decode()). */
 static void
 every_prefix(void **state)
@@ -814,6 +838,7 @@ main(void)
 		T(no_psb_at_all),
 		T(cut_inside_a_packet),
 		T(chunks_and_loss),
+		T(killed),
 		T(every_prefix),
 		T(every_byte_damaged),
 	};

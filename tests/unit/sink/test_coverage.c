@@ -330,6 +330,41 @@ a_gap_leaves_nothing_missed(void **state)
 	ht_coverage_free(c);
 }
 
+/* A killed thread may have run the block it came to; all else that it did not run is known. */
+static void
+a_killed_thread_leaves_a_block(void **state)
+{
+	struct ht_coverage *c = new_counts(), *sum = new_counts();
+	struct ht_event ev[2] = {
+		block(at(cov_p0), at(cov_p2), 3),
+		{ .kind = HT_EV_GAP, .flags = HT_EV_F_BLOCK, .b = at(cov_p3) },
+	};
+
+	(void)state;
+	feed(c, ev, 2);
+	assert_int_equal(ht_coverage_end_stream(c), 0);
+	assert_int_equal(ht_coverage_merge(sum, c), 0);
+	for (int turn = 0; turn < 2; turn++) {
+		struct ht_cov_report *r = make_report(turn ? sum : c);
+
+		assert_int_equal(r->gaps, 1);
+		assert_int_equal(function(r, "cov_probe")->tally.insns.hit, 3);
+		assert_int_equal(function(r, "cov_probe")->tally.insns.unknown, 2); /* inc, ret */
+		assert_int_equal(function(r, "cov_other")->state, HT_COV_NOT_HIT);
+		ht_cov_report_free(r);
+	}
+	ht_coverage_forget(c);
+	assert_int_equal(ht_coverage_end_stream(c), 0);
+	{
+		struct ht_cov_report *r = make_report(c);
+
+		assert_int_equal(r->total.insns.unknown, 0);
+		ht_cov_report_free(r);
+	}
+	ht_coverage_free(sum);
+	ht_coverage_free(c);
+}
+
 static void
 the_place_after_a_gap_counts_too(void **state)
 {
@@ -620,6 +655,7 @@ main(void)
 		cmocka_unit_test(a_branch_may_open_a_batch),
 		cmocka_unit_test(code_of_no_module_is_told),
 		cmocka_unit_test(a_gap_leaves_nothing_missed),
+		cmocka_unit_test(a_killed_thread_leaves_a_block),
 		cmocka_unit_test(what_was_not_recorded_is_unknown),
 		cmocka_unit_test(what_was_sampled_misses_nothing),
 		cmocka_unit_test(recordings_of_parts_add_up),

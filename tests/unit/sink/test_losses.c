@@ -270,6 +270,41 @@ of_the_session(void **state)
 	ht_losses_free(l);
 }
 
+/* What was not traced: who, and why. */
+static void
+of_nobody_traced(void **state)
+{
+	struct hand *x = *state;
+	const struct ht_loss *a;
+	struct ht_losses *l;
+
+	code(x);
+	for (int i = 0; i < 2; i++) {
+		struct ht_record *r = fake_exit(&x->fake, 70, 1, 2 - i);
+
+		r->kind = HT_REC_LOST;
+		memset(&r->u, 0, sizeof(r->u));
+		r->u.lost.kind = i ? HT_GAP_UNFOLLOWED : HT_GAP_UNTRACED;
+		r->u.lost.why = i ? "it is for another machine" : "there is no room";
+	}
+	hand_psb(x, JUMP, 100);
+	two(x);
+	hand_run(x);
+	l = list(x, 10);
+	assert_int_equal(ht_losses_session(l, x->s), 0);
+	assert_int_equal(ht_losses_count(l), 2);
+	for (int i = 0; i < 2; i++) {
+		a = ht_losses_get(l, (size_t)i);
+		assert_int_equal(a->gap.kind, i ? HT_GAP_UNFOLLOWED : HT_GAP_UNTRACED);
+		assert_int_equal(a->gap.pid, 1);
+		assert_int_equal(a->gap.tid, 2 - i);
+		assert_int_equal(a->gap.records, 0);
+		assert_int_equal(a->gap.ns_from, 70);
+		assert_string_equal(a->gap.why, i ? "it is for another machine" : "there is no room");
+	}
+	ht_losses_free(l);
+}
+
 /* A cut that a stream told of is not told twice. */
 static void
 one_cut(void **state)
@@ -297,6 +332,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(each_kind, hand_setup, hand_teardown),
 		cmocka_unit_test_setup_teardown(several, hand_setup, hand_teardown),
 		cmocka_unit_test_setup_teardown(of_the_session, hand_setup, hand_teardown),
+		cmocka_unit_test_setup_teardown(of_nobody_traced, hand_setup, hand_teardown),
 		cmocka_unit_test_setup_teardown(one_cut, hand_setup, hand_teardown),
 	};
 	int failed = 0;
