@@ -21,6 +21,7 @@ ht_shm_complete(struct ht_shm_slot *slot, uint8_t *ring, uint64_t ring_size)
 	uint64_t end = head + (((slot->live.tnt >> 48) - head) & 0xffff);
 	uint8_t buf[64], *p = buf;
 
+	slot->cut = tnt != 0;
 	if (tnt) {
 		if (tnt > 1) {
 			ht_pt_tnt_long(buf, tnt);

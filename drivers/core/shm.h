@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define HT_SHM_MAGIC   0x314d485354574855ull
-#define HT_SHM_VERSION 2
+#define HT_SHM_VERSION 3
 #define HT_SHM_PAGE    4096
 
 /* Bytes of a ring past `head` that its thread may already be writing to. */
@@ -103,7 +103,7 @@ struct ht_shm_live {
 struct ht_shm_slot {
 	_Atomic uint32_t state;     /* enum ht_shm_slot_state */
 	int32_t          pid, tid;
-	uint32_t         spare;
+	uint32_t         cut;       /* ht_shm_complete(): the thread was killed while it ran */
 	uint64_t         start_tsc;          /* when the slot was claimed */
 	_Alignas(64) _Atomic uint64_t head;  /* bytes produced */
 	struct ht_shm_live live;
@@ -118,6 +118,8 @@ _Static_assert(sizeof(struct ht_shm_slot) <= HT_SHM_PAGE, "a slot header fits a 
 /*
  * Complete the stream of a thread that is dead: flush pending outcomes and end
  * with "executed up to the start of the block entered last" (FUP, TIP.PGD).
+ * How much of that block ran is not known: `cut` says so.  A thread that died in a
+ * system call has ended its stream itself, and nothing is missing.
  * `ring` is the slot's ring, mapped once or twice.  Advances `head` and closes
  * the slot.  There is always room: a thread waits HT_SHM_SLACK bytes early.
  */
@@ -134,7 +136,9 @@ enum ht_sb_type {
 	HT_SB_MUNMAP,   /* a = addr, b = len */
 	HT_SB_CODE,     /* a = addr, b = len, text = bytes */
 	HT_SB_NOTE,     /* text = sentence for the user */
-	HT_SB_EXECUTING /* pid is about to become text = path, still traced: EXEC or NOTE must follow */
+	/* pid is about to become text = path, still traced: EXEC, NOTE or LOSS must follow */
+	HT_SB_EXECUTING,
+	HT_SB_LOSS      /* as NOTE: a process or thread (a = 0) or a program (a = 1) is not traced */
 };
 
 struct ht_sb_record {

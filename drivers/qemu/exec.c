@@ -242,8 +242,8 @@ run_qemu(const struct ht_program *program, uint64_t argv, uint64_t envp)
 		              ? ENOMEM : become_qemu(program->path, l.v, host.v ? host.v : none);
 	}
 	if (err)
-		ht_sideband_note("%s is not followed: qemu-x86_64 could not be run again: %s", program->path,
-		                 strerror(err));
+		ht_sideband_unfollowed("%s is not followed: qemu-x86_64 could not be run again: %s",
+		                       program->path, strerror(err));
 	free(l.v);
 	free(host.v);
 	list_free_strings(&args);
@@ -330,7 +330,8 @@ ht_exec_follow(int dirfd, uint64_t path, uint64_t argv, uint64_t envp, int flags
 	if (!ret && !why && !leave_proc(program.path))
 		why = "its file has no name any more";
 	if (why) {
-		ht_sideband_note("%s is not followed: %s; it runs untraced", program.path, why);
+		ht_sideband_unfollowed("%s is not followed: %s; it runs untraced", program.path,
+		                       why);
 	} else if (ret == 0) {
 		ht_program_anchor(program.path);
 		run_qemu(&program, argv, envp);

@@ -44,6 +44,8 @@ after_fork(void)
 
 	ht_block_after_fork();
 	ht_maps_after_fork();
+	if (ht_unit_refused(ht_unit_self) && ht_shm->flags & HT_SHM_F_INHERIT)
+		ht_sideband_untraced("a process is not traced: the thread that made it is not");
 	ht_unit_after_fork(fork_pid, fork_tid, !traced || !(ht_shm->flags & HT_SHM_F_INHERIT));
 }
 
@@ -82,7 +84,7 @@ static void
 on_thread_made(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id;
-	ht_unit_note_parent(vcpu, (int)syscall(SYS_gettid));
+	ht_unit_thread_made(vcpu, (int)syscall(SYS_gettid));
 }
 
 static void
@@ -90,6 +92,7 @@ on_thread_exit(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id, (void)vcpu;
 	ht_trace_end(ht_unit_self, 0);
+	ht_unit_thread_gone();
 }
 
 static const char *

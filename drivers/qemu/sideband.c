@@ -207,16 +207,47 @@ ht_sideband_text(enum ht_sb_type type, const char *text)
 	ht_sideband_write(&r, text, (uint32_t)strlen(text) + 1);
 }
 
+/* A text that may have a file name in it. */
+static void
+tell(struct ht_sb_record *r, const char *fmt, va_list ap)
+{
+	char buf[4096 + 256];
+
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	ht_sideband_write(r, buf, (uint32_t)strlen(buf) + 1);
+}
+
 void
 ht_sideband_note(const char *fmt, ...)
 {
-	char buf[512];
+	struct ht_sb_record r = { .type = HT_SB_NOTE };
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(buf, sizeof(buf), fmt, ap);
+	tell(&r, fmt, ap);
 	va_end(ap);
-	ht_sideband_text(HT_SB_NOTE, buf);
+}
+
+void
+ht_sideband_untraced(const char *fmt, ...)
+{
+	struct ht_sb_record r = { .type = HT_SB_LOSS };
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell(&r, fmt, ap);
+	va_end(ap);
+}
+
+void
+ht_sideband_unfollowed(const char *fmt, ...)
+{
+	struct ht_sb_record r = { .type = HT_SB_LOSS, .a = 1 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell(&r, fmt, ap);
+	va_end(ap);
 }
 
 void

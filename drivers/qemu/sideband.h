@@ -35,6 +35,10 @@ void ht_sideband_map(const struct ht_map *map);
 void ht_sideband_unmap(uint64_t start, uint64_t end);
 void ht_sideband_text(enum ht_sb_type type, const char *text);
 void ht_sideband_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A loss: the calling thread is not traced, or its process, or those it makes; ... */
+void ht_sideband_untraced(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* ... or the program that it is about to become. */
+void ht_sideband_unfollowed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ht_sideband_fork(int parent_pid, int parent_tid);
 void ht_sideband_exit(int whole_process);
 void ht_sideband_exec(const char *comm, const char *path);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,8 +38,9 @@ ht_slot_unmap_ring(uint8_t *ring)
 	munmap(ring, 2 * ht_shm->ring_size);
 }
 
+/* NULL: none is free, or `why` tells what else is wrong. */
 static struct ht_shm_slot *
-try_claim(uint8_t **ring)
+try_claim(uint8_t **ring, const char **why)
 {
 	for (uint32_t i = 0; i < ht_shm->n_slots; i++) {
 		struct ht_shm_slot *slot = ht_shm_slot_at(ht_shm, i);
@@ -50,6 +53,7 @@ try_claim(uint8_t **ring)
 		slot->tid = (int32_t)syscall(SYS_gettid);
 		*ring = map_ring(slot);
 		if (!*ring) {
+			*why = strerror(errno);
 			slot->tid = 0;
 			atomic_store(&slot->state, HT_SLOT_FREE);
 			return NULL;
@@ -57,6 +61,7 @@ try_claim(uint8_t **ring)
 		slot->start_tsc = ht_tsc_now();
 		slot->live.tnt = 0;
 		slot->lost = 0;
+		slot->cut = 0;
 		atomic_store(&slot->head, 0);
 		atomic_store(&slot->tail, 0);
 		atomic_store(&slot->state, HT_SLOT_ACTIVE);
@@ -66,13 +71,14 @@ try_claim(uint8_t **ring)
 }
 
 struct ht_shm_slot *
-ht_slot_claim(uint8_t **ring)
+ht_slot_claim(uint8_t **ring, const char **why)
 {
+	*why = NULL;
 	/* The recorder frees the slots of ended threads: give it some time. */
 	for (int tries = 0; tries < 200; tries++) {
-		struct ht_shm_slot *slot = try_claim(ring);
+		struct ht_shm_slot *slot = try_claim(ring, why);
 
-		if (slot || !ht_recorder_alive())
+		if (slot || *why || !ht_recorder_alive())
 			return slot;
 		ht_doorbell_ring();
 		usleep(10000);

@@ -9,9 +9,10 @@
 
 /*
  * Claim the lowest free slot for the calling thread and map its ring, twice in
- * a row.  Waits for the recorder to free one; NULL when there is none.
+ * a row.  Waits for the recorder to free one.  NULL when there is none: `why` is
+ * then NULL, or says why its ring cannot be mapped.
  */
-struct ht_shm_slot *ht_slot_claim(uint8_t **ring);
+struct ht_shm_slot *ht_slot_claim(uint8_t **ring, const char **why);
 void ht_slot_unmap_ring(uint8_t *ring);
 /* Close slots of threads of this process that an exec has ended. */
 void ht_slot_close_stale(void);

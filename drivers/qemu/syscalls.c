@@ -56,8 +56,10 @@ static void
 see_namespace(int is_new)
 {
 	if (is_new)
-		ht_sideband_note("children of process %d are not followed: they are in another PID namespace; "
-		                 "they run untraced", (int)getpid());
+		ht_sideband_untraced(
+		    "children of process %d are not followed: they are in another PID namespace; "
+		    "they run untraced",
+		    (int)getpid());
 }
 
 void
@@ -67,6 +69,9 @@ ht_syscall_enter(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, uint64_t a1, ui
 	struct ht_unit *u = ht_unit_self;
 
 	(void)id, (void)vcpu, (void)a6, (void)a7, (void)a8;
+	if (ht_unit_refused(u) && (nr == SYS_execve || nr == SYS_execveat))
+		ht_sideband_unfollowed(
+		    "a program is not followed: the thread that executes it is not traced");
 	if (!ht_unit_traced(u))
 		return;
 	ht_trace_far(u);
@@ -81,7 +86,7 @@ ht_syscall_enter(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, uint64_t a1, ui
 	case SYS_execveat: ht_exec_follow((int)a1, a2, a3, a4, (int)a5); break;
 	case SYS_exit_group: leave_process(u, (int)a1); break;
 	case SYS_exit:
-		if (ht_unit_count() == 1)
+		if (ht_unit_threads() == 1)
 			leave_process(u, (int)a1);
 		break;
 	default: break;

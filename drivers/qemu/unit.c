@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,13 @@ const struct ht_block ht_block_off = { .slow = HT_BLOCK_OFF, .special = 1 };
 const struct ht_block ht_block_mute = { .slow = HT_BLOCK_MUTE, .special = 1 };
 static struct ht_unit unit_start = { .prev = &ht_block_start };
 static struct ht_unit unit_mute = { .prev = &ht_block_mute };
+static struct ht_unit unit_refused = { .prev = &ht_block_mute }; /* there was no stream to be had */
 __thread struct ht_unit *ht_unit_self = &unit_start;
 
 static int parents[PARENTS];
 static int fork_pid, fork_tid; /* of the parent, in a process that was forked */
-static _Atomic unsigned n_units;
+static _Atomic unsigned n_units;   /* that have begun */
+static _Atomic unsigned n_threads; /* of the process, traced or not, from before they run */
 
 int
 ht_unit_traced(const struct ht_unit *u)
@@ -33,16 +36,29 @@ ht_unit_enabled(const struct ht_unit *u)
 	return u->slot && !(u->prev->slow & (HT_BLOCK_OFF | HT_BLOCK_OUTSIDE));
 }
 
-unsigned
-ht_unit_count(void)
+int
+ht_unit_refused(const struct ht_unit *u)
 {
-	return atomic_load(&n_units);
+	return u == &unit_refused;
+}
+
+unsigned
+ht_unit_threads(void)
+{
+	return atomic_load(&n_threads);
 }
 
 void
-ht_unit_note_parent(unsigned vcpu, int parent_tid)
+ht_unit_thread_made(unsigned vcpu, int parent_tid)
 {
+	atomic_fetch_add(&n_threads, 1);
 	parents[vcpu % PARENTS] = parent_tid;
+}
+
+void
+ht_unit_thread_gone(void)
+{
+	atomic_fetch_sub(&n_threads, 1);
 }
 
 static void
@@ -60,13 +76,19 @@ struct ht_unit *
 ht_unit_begin(unsigned vcpu)
 {
 	struct ht_unit *u = aligned_alloc(64, (sizeof(*u) + 63) / 64 * 64);
+	const char *why = NULL;
 
 	if (u)
 		memset(u, 0, sizeof(*u));
-	if (!u || !(u->slot = ht_slot_claim(&u->ring))) {
+	if (!u || !(u->slot = ht_slot_claim(&u->ring, &why))) {
+		if (u && !why)
+			ht_sideband_untraced("a thread is not traced: all %u streams are in use",
+			                     ht_shm->n_slots);
+		else
+			ht_sideband_untraced("a thread is not traced: no memory for its ring: %s",
+			                     u ? why : strerror(ENOMEM));
 		free(u);
-		ht_sideband_note("a thread is not traced: all %u streams are in use", ht_shm->n_slots);
-		ht_unit_self = &unit_mute;
+		ht_unit_self = &unit_refused;
 		return NULL;
 	}
 	u->live = &u->slot->live;
@@ -105,8 +127,10 @@ ht_unit_end(struct ht_unit *u)
 void
 ht_unit_after_fork(int parent_pid, int parent_tid, int mute)
 {
-	ht_unit_self = mute ? &unit_mute : &unit_start;
+	if (!ht_unit_refused(ht_unit_self))
+		ht_unit_self = mute ? &unit_mute : &unit_start;
 	fork_pid = parent_pid;
 	fork_tid = parent_tid;
 	atomic_store(&n_units, 0);
+	atomic_store(&n_threads, 1);
 }

@@ -47,6 +47,8 @@ extern __thread struct ht_unit *ht_unit_self;
 
 /* Is this thread's stream on: a slot is held, tracing was not stopped? */
 int ht_unit_traced(const struct ht_unit *u);
+/* Was this thread to be traced, and there was no stream for it? */
+int ht_unit_refused(const struct ht_unit *u);
 /* Is packet generation on? */
 int ht_unit_enabled(const struct ht_unit *u);
 
@@ -63,8 +65,10 @@ void ht_unit_mute(struct ht_unit *u);
 /* In the child of a fork: its thread has no slot yet. `mute`: and gets none. */
 void ht_unit_after_fork(int parent_pid, int parent_tid, int mute);
 /* Thread `parent_tid` has made virtual CPU `vcpu`. */
-void ht_unit_note_parent(unsigned vcpu, int parent_tid);
-/* Units of this process. */
-unsigned ht_unit_count(void);
+void ht_unit_thread_made(unsigned vcpu, int parent_tid);
+/* The calling thread ends. */
+void ht_unit_thread_gone(void);
+/* Threads of this process, traced or not. */
+unsigned ht_unit_threads(void);
 
 #endif

@@ -103,6 +103,22 @@ emit_note(void *arg, const char *text)
 		d->config.sink.note(d->config.sink.arg, text);
 }
 
+/* Of what was lost nothing can be said but that it was. */
+static void
+sideband_damaged(struct ht_drain *d)
+{
+	static const char why[] =
+	    "the sideband ring is damaged; some mappings or process records are lost";
+	struct ht_record rec = {
+		.kind = HT_REC_LOST, .pid = -1, .tid = -1, .cpu = -1, .time = now_ns(d)
+	};
+
+	rec.u.lost.kind = HT_GAP_RECORDS;
+	rec.u.lost.why = why;
+	emit_note(d, why);
+	emit(d, &rec);
+}
+
 /*
  * Records never wrap and are published whole.  The size that a record states
  * is checked all the same: programs that are traced can write this memory.
@@ -118,7 +134,7 @@ drain_sideband(struct ht_drain *d)
 	int moved = 0;
 
 	if (head - tail > d->sideband_size) {
-		emit_note(d, "the sideband ring is damaged; some mappings or process records are lost");
+		sideband_damaged(d);
 		tail = head;
 	}
 	while (tail != head) {
@@ -131,7 +147,7 @@ drain_sideband(struct ht_drain *d)
 		if (left >= 8 && tail % 8 == 0)
 			memcpy(&size, p, sizeof(size));
 		if (size < 8 || size % 8 || size > left) {
-			emit_note(d, "the sideband ring is damaged; some mappings or process records are lost");
+			sideband_damaged(d);
 			tail = head;
 			break;
 		}
@@ -197,6 +213,16 @@ give_gap(struct ht_drain *d, struct slot_note *n, uint64_t bytes)
 	if (!d->error)
 		note_error(d, d->config.sink.gap(d->config.sink.arg, stream_of(d, n), n->pid, n->tid, now_ns(d),
 		                                 bytes));
+}
+
+/* The thread was killed while it ran. */
+static void
+give_end(struct ht_drain *d, struct slot_note *n)
+{
+	d->stats.killed++;
+	if (!d->error)
+		note_error(d, d->config.sink.killed(d->config.sink.arg, stream_of(d, n), n->pid,
+		                                    n->tid, now_ns(d)));
 }
 
 /* Give out what lies before `head` and make room.  Returns 1 when something moved. */
@@ -288,6 +314,7 @@ static void
 free_slot(struct slot_note *n, struct ht_shm_slot *slot)
 {
 	memset(&slot->live, 0, sizeof(slot->live));
+	slot->cut = 0;
 	slot->tid = 0; /* or the next owner would look dead while it sets the slot up */
 	atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
@@ -303,6 +330,8 @@ close_slot(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 		drain_overwritten(d, n, slot);
 	else
 		drain_ring(d, n, slot, 1);
+	if (slot->cut)
+		give_end(d, n);
 	free_slot(n, slot);
 }
 
@@ -438,7 +467,7 @@ ht_drain_finish(struct ht_drain *d)
 			drain_rest(d, n, slot);
 	}
 	drain_sideband(d);
-	ht_sideband_finish(&d->sideband);
+	ht_sideband_finish(&d->sideband, now_ns(d));
 }
 
 int

@@ -19,6 +19,8 @@ struct ht_drain_sink {
 	              const void *a, size_t a_size, const void *b, size_t b_size);
 	/* The next bytes of the stream are lost. */
 	int  (*gap)(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uint64_t bytes);
+	/* The stream ends: its thread was killed while it ran, its last block is not known. */
+	int  (*killed)(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time);
 	void (*note)(void *arg, const char *text); /* may be NULL */
 	void  *arg;
 };
@@ -28,6 +30,7 @@ struct ht_drain_stats {
 	uint64_t sideband_bytes;
 	uint32_t processes, threads;
 	uint32_t streams;
+	uint32_t killed;    /* streams that end in front of a block of which nothing is known */
 	uint32_t completed; /* streams of threads that died without closing them */
 	uint32_t active;    /* slots in use at the last pass */
 };

@@ -167,6 +167,14 @@ to_gap(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uint6
 	return told(r, ht_perf_writer_gap(r->writer, index, pid, tid, time, bytes));
 }
 
+static int
+to_end(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time)
+{
+	struct recording *r = arg;
+
+	return told(r, ht_perf_writer_killed(r->writer, index, pid, tid, time));
+}
+
 /*
  * The processor that the file states: one that has the packets we make (no MTC,
  * no PTWRITE) and, of those that decoders know, the fewest errata.  What is left,
@@ -202,8 +210,12 @@ static int
 open_file(struct recording *r, struct ht_diag *diag)
 {
 	const struct ht_capture_config *c = r->config;
-	struct ht_drain_config dc = { .sink = { .record = to_record, .trace = to_trace, .gap = to_gap,
-	                                        .note = note, .arg = r } };
+	struct ht_drain_config dc = { .sink = { .record = to_record,
+		                                .trace = to_trace,
+		                                .gap = to_gap,
+		                                .killed = to_end,
+		                                .note = note,
+		                                .arg = r } };
 	struct ht_perf_writer_config wc = { .backend = "qemu", .software = 1,
 	                                    .ret_compression = !(c->flags & HT_CAPTURE_NO_RETCOMP),
 	                                    .cyc = !!(c->flags & HT_CAPTURE_CYC),

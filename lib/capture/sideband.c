@@ -111,12 +111,28 @@ await_image(struct ht_sideband *s, int32_t pid, const char *path)
 	s->awaited.at[s->awaited.n++] = (struct ht_sideband_image){ pid, copy };
 }
 
-/* The program has come, or its process is gone without a word of it (`missed`). */
+/* Told to the user and kept in the file. */
 static void
-end_wait(struct ht_sideband *s, int32_t pid, int missed)
+tell_loss(struct ht_sideband *s, const struct ht_record *whom, enum ht_gap_kind kind,
+          const char *why)
+{
+	struct ht_record rec = *whom;
+
+	rec.kind = HT_REC_LOST;
+	memset(&rec.u, 0, sizeof(rec.u));
+	rec.u.lost.kind = (uint8_t)kind;
+	rec.u.lost.why = why;
+	tell(s, why);
+	s->record(s->arg, &rec);
+}
+
+/* The program has come, or its process is gone at `missed` ns without a word of it; 0 = it came. */
+static void
+end_wait(struct ht_sideband *s, int32_t pid, uint64_t missed)
 {
 	for (size_t i = s->awaited.n; i-- > 0;) {
 		struct ht_sideband_image *e = &s->awaited.at[i];
+		struct ht_record rec = { .pid = pid, .tid = pid, .cpu = -1, .time = missed };
 		char text[4096 + 160];
 
 		if (e->pid != pid)
@@ -124,17 +140,17 @@ end_wait(struct ht_sideband *s, int32_t pid, int missed)
 		snprintf(text, sizeof(text), "%s (process %d) was not traced: in it the trace unit could not be "
 		         "loaded, or could not reach the recorder", e->path, (int)pid);
 		if (missed)
-			tell(s, text);
+			tell_loss(s, &rec, HT_GAP_UNFOLLOWED, text);
 		free(e->path);
 		*e = s->awaited.at[--s->awaited.n];
 	}
 }
 
 void
-ht_sideband_finish(struct ht_sideband *s)
+ht_sideband_finish(struct ht_sideband *s, uint64_t time)
 {
 	while (s->awaited.n)
-		end_wait(s, s->awaited.at[0].pid, 1);
+		end_wait(s, s->awaited.at[0].pid, time);
 	count_notes(s);
 }
 
@@ -243,7 +259,7 @@ ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
 	struct ht_sb_record sb = { .a = pid == tid };
 
 	if (pid == tid)
-		end_wait(s, pid, 1);
+		end_wait(s, pid, time);
 	convert_exit(s, &rec, &sb);
 }
 
@@ -253,7 +269,7 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 	struct ht_sb_record copy, *sb = &copy; /* what is checked is what is used */
 	const uint8_t *bytes = (const uint8_t *)p + sizeof(copy);
 	struct ht_record rec = { 0 };
-	char text[4096 + 64] = "";
+	char text[4096 + 256] = "";
 
 	if (size < sizeof(copy))
 		return; /* PAD may be as small as its own first word */
@@ -304,6 +320,10 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 	case HT_SB_NOTE:
 		end_wait(s, rec.pid, 0);
 		tell(s, text);
+		break;
+	case HT_SB_LOSS:
+		end_wait(s, rec.pid, 0);
+		tell_loss(s, &rec, sb->a ? HT_GAP_UNFOLLOWED : HT_GAP_UNTRACED, text);
 		break;
 	default:
 		break;

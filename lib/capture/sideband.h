@@ -34,8 +34,11 @@ struct ht_sideband {
 void ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size);
 /* The end of a thread that could not tell of it. */
 void ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time);
-/* The recording is over: names the programs that were to be traced and never were, counts repeated notes. */
-void ht_sideband_finish(struct ht_sideband *s);
+/*
+ * The recording is over, at `time` ns: names the programs that were to be traced and
+ * never were, counts repeated notes.
+ */
+void ht_sideband_finish(struct ht_sideband *s, uint64_t time);
 void ht_sideband_fini(struct ht_sideband *s);
 
 #endif

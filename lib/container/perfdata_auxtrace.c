@@ -251,8 +251,9 @@ apply_aux(struct index *x, const struct aux *a, uint32_t qi)
 {
 	struct queue *q = &x->queues.at[qi];
 	uint64_t end = a->size < OFFSET_MAX && a->offset < OFFSET_MAX ? a->offset + a->size : 0;
-	uint8_t lost = a->flags & HT_PERF_AUX_FLAG_KILLED ? HT_LOST_BLOCK
-	             : a->flags & PERF_AUX_FLAG_TRUNCATED ? HT_LOST_TRUNCATED : HT_LOST_AUX;
+	uint8_t lost = a->flags & HT_PERF_AUX_FLAG_KILLED   ? HT_LOST_BLOCK
+	               : a->flags & PERF_AUX_FLAG_TRUNCATED ? HT_LOST_TRUNCATED
+	                                                    : HT_LOST_AUX;
 	struct cut *cut;
 
 	if (q->cpu < 0 && q->pid < 0)

@@ -179,10 +179,13 @@ lost_add(struct ht_session *s, const struct ht_record *rec)
 
 	s->lost += rec->u.lost.lost;
 	if (rec->u.lost.why)
-		return gap_add(s, (struct ht_gap){
-			.kind = rec->u.lost.kind, .offset = rec->file_offset, .why = rec->u.lost.why,
-			.pid = rec->pid > 0 ? rec->pid : 0, .tid = rec->tid > 0 ? rec->tid : 0,
-			.ns_from = rec->time, .ns_to = rec->time });
+		return gap_add(s, (struct ht_gap){ .kind = rec->u.lost.kind,
+		                                   .offset = rec->file_offset,
+		                                   .why = rec->u.lost.why,
+		                                   .pid = rec->pid > 0 ? rec->pid : 0,
+		                                   .tid = rec->tid > 0 ? rec->tid : 0,
+		                                   .ns_from = rec->time,
+		                                   .ns_to = rec->time });
 	return gap_add(s, (struct ht_gap){
 		.kind = samples ? HT_GAP_SAMPLES : HT_GAP_RECORDS, .offset = rec->file_offset,
 		.records = rec->u.lost.lost, .ns_from = rec->time, .ns_to = rec->time,

@@ -389,7 +389,8 @@ count_gap(struct ht_coverage *c, const struct ht_event *e)
 {
 	c->gaps++;
 	if (e->flags & HT_EV_F_BLOCK)
-		return cov_note_block(c, c->view, e->b) < 0 ? -HT_ENOMEM : lost_at(c, c->view, e->b);
+		return cov_note_block(c, c->view, e->b) < 0 ? -HT_ENOMEM
+		                                            : lost_at(c, c->view, e->b);
 	c->after_gap = 1;
 	c->torn = 1;
 	return lost_at(c, c->view, c->last);

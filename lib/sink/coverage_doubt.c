@@ -116,7 +116,8 @@ has(const struct cov_ranges *set, uint64_t at)
 uint8_t
 cov_doubt(const struct cov_module *m, uint64_t vaddr)
 {
-	return (m->lost || has(&m->torn, vaddr) ? HT_COV_LOST : 0) | (has(&m->unrecorded, vaddr) ? HT_COV_UNRECORDED : 0);
+	return (m->lost || has(&m->torn, vaddr) ? HT_COV_LOST : 0) |
+	       (has(&m->unrecorded, vaddr) ? HT_COV_UNRECORDED : 0);
 }
 
 int

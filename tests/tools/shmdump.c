@@ -70,8 +70,8 @@ make_shm(unsigned flags, uint32_t psb, uint64_t ring, const char *filter, size_t
 static void
 print_record(const struct ht_sb_record *r)
 {
-	static const char *const names[] = { "pad", "exec", "fork", "exit", "comm", "mmap", "munmap", "code", "note",
-	                                     "executing" };
+	static const char *const names[] = { "pad",    "exec", "fork", "exit",      "comm", "mmap",
+		                             "munmap", "code", "note", "executing", "loss" };
 	const char *text = (const char *)r->text;
 
 	fprintf(sideband, "%llu %s %d %d %llx %llx %llx ", (unsigned long long)r->tsc, names[r->type], r->pid,
@@ -84,8 +84,8 @@ print_record(const struct ht_sb_record *r)
 	else if (r->text_size)
 		fprintf(sideband, "%s", text);
 	fputc('\n', sideband);
-	if (r->type == HT_SB_NOTE)
-		fprintf(stderr, "note: %s\n", text);
+	if (r->type == HT_SB_NOTE || r->type == HT_SB_LOSS)
+		fprintf(stderr, "%s: %s\n", names[r->type], text);
 }
 
 static void

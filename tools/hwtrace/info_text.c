@@ -41,8 +41,10 @@ write_untraced(const struct info_report *r, struct ht_text *t)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; (g = ht_session_gap(r->in->session, i)); i++)
-		if ((g->kind == HT_GAP_UNTRACED || g->kind == HT_GAP_UNFOLLOWED) && n++ < UNTRACED_SHOWN)
-			line(t, "%-11s %s: %s", "missing:", ht_gap_kind_name(g->kind), loss_sentence(g, why));
+		if ((g->kind == HT_GAP_UNTRACED || g->kind == HT_GAP_UNFOLLOWED) &&
+		    n++ < UNTRACED_SHOWN)
+			line(t, "%-11s %s: %s", "missing:", ht_gap_kind_name(g->kind),
+			     loss_sentence(g, why));
 	if (n > UNTRACED_SHOWN)
 		line(t, "%-11s and %u more; --losses lists them", "missing:", n - UNTRACED_SHOWN);
 }

@@ -8,7 +8,9 @@
 static char *
 untraced(struct loss *l, unsigned kind)
 {
-	return kind == HT_GAP_UNTRACED ? l->untraced[0] : kind == HT_GAP_UNFOLLOWED ? l->untraced[1] : NULL;
+	return kind == HT_GAP_UNTRACED     ? l->untraced[0]
+	       : kind == HT_GAP_UNFOLLOWED ? l->untraced[1]
+	                                   : NULL;
 }
 
 const char *
@@ -28,7 +30,6 @@ void
 loss_add(struct loss *l, const struct ht_gap *gap)
 {
 	char *text = untraced(l, gap->kind);
-
 
 	if (gap->kind >= HT_GAP_KIND_COUNT)
 		return;
@@ -109,9 +110,10 @@ loss_text(const struct loss *l, char *buf, size_t size)
 
 		if (!l->places[k] || used >= size)
 			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s%s (%llu place%s%s)", used ? ", " : "",
-		                         ht_gap_kind_name(k), (unsigned long long)l->places[k],
-		                         l->places[k] == 1 ? "" : "s", size_text(l, k, bytes, sizeof(bytes)));
+		used += (size_t)snprintf(
+		    buf + used, size - used, "%s%s (%llu place%s%s)", used ? ", " : "",
+		    ht_gap_kind_name(k), (unsigned long long)l->places[k],
+		    l->places[k] == 1 ? "" : "s", size_text(l, k, bytes, sizeof(bytes)));
 	}
 	return buf;
 }

@@ -166,10 +166,12 @@ dump_stream(struct dump *d, const struct ht_stream *s)
 
 		if (c->lost_before) {
 			end_stream(d, &rest, 1);
-			loss_add(&d->loss, &(struct ht_gap){ .kind =
-			                   c->lost_before == HT_LOST_BLOCK ? HT_GAP_KILLED :
-			                   c->lost_before == HT_LOST_TRUNCATED ? HT_GAP_AUX_TRUNCATED
-			                                                       : HT_GAP_AUX_LOST });
+			loss_add(&d->loss,
+			         &(struct ht_gap){ .kind = c->lost_before == HT_LOST_BLOCK
+			                                       ? HT_GAP_KILLED
+			                                   : c->lost_before == HT_LOST_TRUNCATED
+			                                       ? HT_GAP_AUX_TRUNCATED
+			                                       : HT_GAP_AUX_LOST });
 		}
 		dump_chunk(d, &rest, c);
 		progress_at(&d->progress, d->done += c->size);

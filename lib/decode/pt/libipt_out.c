@@ -329,8 +329,9 @@ ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap)
 	if (i < 0)
 		s->error = i;
 	else
-		emit(s, HT_EV_GAP, gap->offset, gap->kind == HT_GAP_KILLED ? gap->ip : gap->bytes, (uint32_t)i)
-			->flags = gap->kind == HT_GAP_KILLED ? HT_EV_F_BLOCK : 0;
+		emit(s, HT_EV_GAP, gap->offset, gap->kind == HT_GAP_KILLED ? gap->ip : gap->bytes,
+		     (uint32_t)i)
+		    ->flags = gap->kind == HT_GAP_KILLED ? HT_EV_F_BLOCK : 0;
 	s->gap_end = gap->offset + gap->bytes;
 	if (gap->kind != HT_GAP_AUX_LOST && gap->kind != HT_GAP_AUX_TRUNCATED)
 		s->d->stats.bytes_skipped += gap->bytes;

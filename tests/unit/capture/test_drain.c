@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <hwtrace/event.h>
+
 #include "capture/drain.h"
 
 #define RING HT_SHM_RING_MIN
@@ -29,6 +31,7 @@ struct sink {
 	size_t   n[STREAMS];
 	uint64_t gap[STREAMS];
 	size_t   gap_at[STREAMS];
+	size_t killed_at[STREAMS]; /* bytes that came before, plus 1 */
 	int32_t  tid[STREAMS];
 	uint32_t streams;
 	char     log[4096]; /* one line a record */
@@ -76,6 +79,10 @@ take_record(void *arg, const struct ht_record *r)
 		snprintf(p, left, "code %llx %u %02x\n", (unsigned long long)r->u.code.addr, r->u.code.len,
 		         r->u.code.bytes[0]);
 		break;
+	case HT_REC_LOST:
+		snprintf(p, left, "lost %d/%d %s: %s\n", r->pid, r->tid,
+		         ht_gap_kind_name(r->u.lost.kind), r->u.lost.why);
+		break;
 	default:
 		snprintf(p, left, "other %d\n", r->kind);
 		break;
@@ -122,6 +129,19 @@ take_gap(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uin
 	return 0;
 }
 
+static int
+take_end(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time)
+{
+	struct sink *s = arg;
+
+	(void)pid;
+	(void)tid;
+	(void)time;
+	assert_int_equal(s->killed_at[index], 0);
+	s->killed_at[index] = s->n[index] + 1;
+	return 0;
+}
+
 static void
 take_note(void *arg, const char *text)
 {
@@ -136,7 +156,8 @@ set_up(struct bench *b, uint32_t flags, uint64_t sideband)
 {
 	struct ht_shm_config sc = { .flags = flags, .ring_size = RING, .n_slots = 4, .sideband_size = sideband };
 	struct ht_drain_config dc = { .clock = { .valid = 1, .mult = 1 },
-	                              .sink = { take_record, take_trace, take_gap, take_note, &b->sink } };
+		                      .sink = { take_record, take_trace, take_gap, take_end,
+		                                take_note, &b->sink } };
 
 	memset(b, 0, sizeof(*b));
 	assert_int_equal(ht_shm_create(&sc, &b->shm, NULL), 0);
@@ -396,9 +417,63 @@ the_dead_are_completed(void **state)
 	assert_int_equal(ht_drain_stats(b.drain)->completed, 1);
 	assert_int_equal(b.sink.n[0], 1000 + sizeof(tail));
 	assert_memory_equal(b.sink.bytes[0] + 1000, tail, sizeof(tail));
+	assert_int_equal(b.sink.killed_at[0], 1000 + sizeof(tail) + 1);
+	assert_int_equal(ht_drain_stats(b.drain)->killed, 1);
 	snprintf(want, sizeof(want), "exit %d/%d\n", pid, pid);
 	assert_string_equal(b.sink.log, want);
 	assert_int_equal(atomic_load(&ht_shm_slot_at(b.shm.h, 0)->state), HT_SLOT_FREE);
+	tear_down(&b);
+}
+
+/* Who is killed in a system call has ended the stream already: nothing is missing. */
+static void
+the_dead_in_a_call_are_whole(void **state)
+{
+	struct bench b;
+	struct ht_shm_slot *slot;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	set_up(&b, 0, 0);
+	slot = claim(b.shm.h, pid, pid, 1);
+	produce(b.shm.h, slot, 1000, 0);
+	slot->live.tnt = 1000ull << 48;
+	ht_drain_pass(b.drain, HT_DRAIN_ALL | HT_DRAIN_REAP);
+	ht_drain_pass(b.drain, HT_DRAIN_ALL | HT_DRAIN_REAP);
+	assert_int_equal(ht_drain_stats(b.drain)->completed, 1);
+	assert_int_equal(b.sink.n[0], 1000);
+	assert_int_equal(b.sink.killed_at[0], 0);
+	tear_down(&b);
+}
+
+/* One that an exec has ended is completed by its own process; the next owner has nothing of it. */
+static void
+the_killed_by_an_exec_are_told(void **state)
+{
+	struct bench b;
+	struct ht_shm_slot *slot;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		slot = claim(b.shm.h, getpid(), 1000 + (int32_t)i, i + 1);
+		produce(b.shm.h, slot, 100, 0);
+		if (!i) {
+			slot->live.block_ip = 0x401000 | 100ull << 48;
+			slot->live.tnt = 1 | (uint64_t)(100 + HT_TNT_ROOM) << 48;
+			ht_shm_complete(slot, ht_shm_ring_of(slot), RING);
+		} else {
+			atomic_store(&slot->state, HT_SLOT_CLOSED);
+		}
+		ht_drain_pass(b.drain, HT_DRAIN_ALL);
+	}
+	assert_true(b.sink.n[0] > 100);
+	assert_int_equal(b.sink.killed_at[0], b.sink.n[0] + 1);
+	assert_int_equal(b.sink.n[1], 100);
+	assert_int_equal(b.sink.killed_at[1], 0);
 	tear_down(&b);
 }
 
@@ -475,10 +550,41 @@ missing_program_is_told(void **state)
 	sideband(h, (struct ht_sb_record){ .type = HT_SB_NOTE, .pid = 21, .tid = 21 }, "it failed", 9);
 	ht_drain_pass(b.drain, 0);
 	assert_int_equal(b.sink.notes, 1);
+	b.sink.log[0] = 0;
 	ht_drain_finish(b.drain);
 	assert_int_equal(b.sink.notes, 2);
+	/* In the file too. */
+	assert_string_equal(
+	    b.sink.log,
+	    "lost 22/22 program not followed: /bin/sh (process 22) was not traced: in it the trace "
+	    "unit could not be loaded, or could not reach the recorder\n");
 	ht_drain_finish(b.drain);
 	assert_int_equal(b.sink.notes, 2);
+	tear_down(&b);
+}
+
+/* A loss is a note to the user, told once, and a record of the file, each. */
+static void
+a_loss_is_kept(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	sideband(b.shm.h, (struct ht_sb_record){ .type = HT_SB_EXECUTING, .pid = 30, .tid = 30 },
+	         "/bin/sh", 7);
+	for (int tid = 30; tid <= 32; tid++)
+		sideband(b.shm.h,
+		         (struct ht_sb_record){
+			     .type = HT_SB_LOSS, .pid = 30, .tid = tid, .a = tid == 32 },
+		         "no room", 7);
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(b.sink.notes, 1);
+	ht_drain_finish(b.drain); /* the program is not waited for any more */
+	assert_int_equal(b.sink.notes, 2);
+	assert_string_equal(b.sink.log,
+	                    "lost 30/30 not traced: no room\nlost 30/31 not traced: no room\n"
+	                    "lost 30/32 program not followed: no room\n");
 	tear_down(&b);
 }
 
@@ -644,9 +750,13 @@ main(void)
 		cmocka_unit_test(a_reused_slot_is_a_new_stream),
 		cmocka_unit_test(streams_are_dense),
 		cmocka_unit_test(the_dead_are_completed),
+		cmocka_unit_test(the_dead_in_a_call_are_whole),
+		cmocka_unit_test(the_killed_by_an_exec_are_told),
 		cmocka_unit_test(a_dead_lock_is_broken),
 		cmocka_unit_test(sideband_becomes_records),
-		cmocka_unit_test(missing_program_is_told), cmocka_unit_test(same_note_is_told_once),
+		cmocka_unit_test(missing_program_is_told),
+		cmocka_unit_test(same_note_is_told_once),
+		cmocka_unit_test(a_loss_is_kept),
 		cmocka_unit_test(sideband_wraps),
 		cmocka_unit_test(damaged_sideband_is_told),
 		cmocka_unit_test(overwrite_keeps_the_last_bytes),

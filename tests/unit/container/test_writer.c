@@ -495,7 +495,8 @@ test_gaps(void **state)
 static void
 test_untraced(void **state)
 {
-	struct ht_record r = { .kind = HT_REC_LOST, .pid = 7, .tid = 8, .cpu = -1, .time = 99 }, got;
+	struct ht_record r = { .kind = HT_REC_LOST, .pid = 7, .tid = 8, .cpu = -1, .time = 99 },
+			 got;
 	static char why[20000];
 
 	(void)state;

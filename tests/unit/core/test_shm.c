@@ -50,6 +50,7 @@ expect(uint64_t from, const uint8_t *want, size_t n)
 {
 	assert_int_equal(slot->head, from + n);
 	assert_int_equal(slot->state, HT_SLOT_CLOSED);
+	assert_int_equal(slot->cut, 1);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(ring[(from + i) % RING], want[i]);
 }
@@ -68,6 +69,7 @@ test_off(void **state)
 	leave(100, 0, 132, 0, 0);
 	ht_shm_complete(slot, ring, RING);
 	assert_int_equal(slot->head, 132);
+	assert_int_equal(slot->cut, 0);
 	assert_int_equal(slot->state, HT_SLOT_CLOSED);
 }
 

@@ -300,7 +300,8 @@ of_nobody_traced(void **state)
 		assert_int_equal(a->gap.tid, 2 - i);
 		assert_int_equal(a->gap.records, 0);
 		assert_int_equal(a->gap.ns_from, 70);
-		assert_string_equal(a->gap.why, i ? "it is for another machine" : "there is no room");
+		assert_string_equal(a->gap.why,
+		                    i ? "it is for another machine" : "there is no room");
 	}
 	ht_losses_free(l);
 }
