@@ -85,7 +85,7 @@ void html_flow_free(struct html_flow *flow);
 /* Is instruction number `i` the first of a block? */
 int html_flow_begins(const struct html_flow *flow, size_t i);
 /* Draw it; `lines` are the source lines of the instructions, 0 = none. */
-void html_flow_draw(FILE *f, struct html_flow *flow, const uint32_t *lines);
+void html_flow_draw(struct html_flow *f, FILE *out, const uint32_t *lines);
 /* The state of an instruction. */
 unsigned html_insn_state(const struct ht_cov_insn *i);
 

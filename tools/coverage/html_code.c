@@ -469,7 +469,7 @@ write_page(struct html *h, struct listing *l, const struct code_page *page)
 		fputs("<div class=\"both\">\n<section class=\"graph\" tabindex=\"0\" "
 		      "aria-label=\"flow graph\">\n",
 		      w.f);
-		html_flow_draw(w.f, w.flow, w.lines);
+		html_flow_draw(w.flow, w.f, w.lines);
 		html(w.f,
 		     "</section>\n<section class=\"code\" aria-label=\"instructions\" "
 		     "style=\"--c:%uch\">\n",

@@ -349,7 +349,7 @@ draw_heads(FILE *out)
 }
 
 void
-html_flow_draw(FILE *out, struct html_flow *f, const uint32_t *lines)
+html_flow_draw(struct html_flow *f, FILE *out, const uint32_t *lines)
 {
 	struct graph *g = &f->graph;
 
