@@ -34,17 +34,18 @@ void cover_free_sources(struct cover *c);
  * The formats: one row each.  X(name, option, help); cover_write_NAME() writes
  * it to a file, or with "-" to standard output, in place of the report.
  */
-#define COVER_FORMATS(X)                                                                               \
-	X(lcov, "lcov", "write an lcov tracefile too, for genhtml and CI systems")                     \
-	X(lcov2, "lcov2", "the same with the function records of lcov 2")                              \
-	X(json, "json", "write all that is known as JSON too")                                         \
-	X(gcovr, "gcovr-json", "write JSON that gcovr reads and merges")                               \
-	X(cobertura, "cobertura", "write Cobertura XML, for CI systems and diff-cover")                \
-	X(sqlite, "sqlite", "write a database of modules, files, functions, lines and branches")       \
-	X(drcov, "drcov", "write the blocks that ran as drcov, version 2")                             \
-	X(drcov3, "drcov3", "write the blocks that ran as drcov, version 3")                           \
-	X(blocks, "blocks", "write the blocks that ran as lines of module+offset")                     \
-	X(ezcov, "ezcov", "write the blocks of the one module that is covered as EZCOV")
+#define COVER_FORMATS(X)                                                                         \
+	X(lcov, "lcov", "write an lcov tracefile too, for genhtml and CI systems")               \
+	X(lcov2, "lcov2", "the same with the function records of lcov 2")                        \
+	X(json, "json", "write all that is known as JSON too")                                   \
+	X(gcovr, "gcovr-json", "write JSON that gcovr reads and merges")                         \
+	X(cobertura, "cobertura", "write Cobertura XML, for CI systems and diff-cover")          \
+	X(sqlite, "sqlite", "write a database of modules, files, functions, lines and branches") \
+	X(drcov, "drcov", "write the blocks that ran as drcov, version 2")                       \
+	X(drcov3, "drcov3", "write the blocks that ran as drcov, version 3")                     \
+	X(blocks, "blocks", "write the blocks that ran as lines of module+offset")               \
+	X(ezcov, "ezcov", "write the blocks of the one module that is covered as EZCOV")         \
+	X(afl, "afl-map", "write the edges between blocks as AFL's map of 65,536 counters")
 
 #define COVER_WRITER(name, option, help) \
 	int cover_write_##name(const char *path, const struct cover *c, const struct ht_cov_report *r);
