@@ -136,8 +136,50 @@ check attach-lossless lossless
 "$hwtrace" record --backend ptrace -o none.data -p 999999999 2>err.txt
 [ $? -eq 125 ] && pass attach-nobody || fail attach-nobody "$(cat err.txt)"
 
-# -- on a terminal ------------------------------------------------------------------------
+# -- a recorder that is killed -----------------------------------------------------------
 listener=$tmp/listener
 ${CC:-gcc} -w -static -o "$listener" "$top/tests/programs/listener.c"
+# killed PROGRAM: runs with descriptor 3 as its input, and lost its recorder; its number is $pid
+killed() {
+	rm -f in
+	mkfifo in
+	"$1" <in >out.txt &
+	pid=$!
+	exec 3>in
+	wait_for ready out.txt
+	"$hwtrace" record --backend ptrace -o killed.data -p $pid 2>err.txt &
+	recorder=$!
+	while running $recorder && { ! grep -q "TracerPid:[^0-9]*$recorder\$" /proc/$pid/status || ! asleep $pid; }; do
+		sleep 0.05
+	done
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+}
+# In a system call, and three times in a row.
+asleep() {
+	for _look in 1 2 3; do
+		grep -qs '^State:.S' /proc/$1/status || return 1
+		sleep 0.02
+	done
+}
+stopped() { grep -lqs '^State:.[tT]' /proc/$pid/task/*/status; }
+killed "$listener"
+echo hello >&3
+wait_for 'line hello' out.txt && pass killed-in-a-call || fail killed-in-a-call "$(cat out.txt /proc/$pid/status)"
+echo end >&3
+exec 3>&-
+wait $pid
+_rc=$?
+[ $_rc -eq 4 ] && pass killed-runs-on || fail killed-runs-on "status $_rc"
+check killed-file "$hwtrace" info killed.data
+# Threads that compute are in the middle of a step: the process may end of it, but not stand still.
+killed "$programs/attached"
+i=0
+while stopped && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
+stopped && fail killed-not-stopped "$(grep State: /proc/$pid/task/*/status)" || pass killed-not-stopped
+exec 3>&-
+wait $pid 2>/dev/null
+
+# -- on a terminal ------------------------------------------------------------------------
 ctrl_c ptrace "$listener"
 job_control ptrace "$listener"
