@@ -15,6 +15,7 @@ static const struct ht_reader *const readers[] = {
 	&ht_reader_perfdata,
 	&ht_reader_archive,
 	&ht_reader_bundle,
+	&ht_reader_snapshot,
 	&ht_reader_brstack,
 };
 
@@ -41,7 +42,8 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 		    "is a program or library, not a capture; name the file that was recorded");
 	return ht_fail(
 	    diag, HT_EFORMAT, path, 0, "magic",
-	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, branch "
+	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, CoreSight "
+	    "snapshots, branch "
 	    "stacks as perf script writes them, raw Intel PT with a map, and archives of its own");
 }
 
@@ -121,7 +123,7 @@ load_fd(struct ht_container *c, int fd, int raw, struct ht_diag *diag)
 	if (S_ISDIR(st.st_mode))
 		return ht_fail(diag, HT_EUNSUPPORTED, c->path, HT_NO_OFFSET, "",
 		               "is a folder without a capture that hwtrace knows: no trace.json "
-		               "(LLDB), no data (perf)");
+		               "(LLDB), no snapshot.ini (CoreSight), no data (perf)");
 	if (!S_ISREG(st.st_mode))
 		return read_pipe(c, fd, S_ISCHR(st.st_mode) && !isatty(fd), raw, diag);
 	if (st.st_size == 0)
@@ -143,7 +145,7 @@ load_fd(struct ht_container *c, int fd, int raw, struct ht_diag *diag)
 static int
 open_in_folder(struct ht_container *c, const char *path)
 {
-	static const char *const names[] = { "trace.json", "data" }; /* LLDB's, perf's */
+	static const char *const names[] = { "trace.json", "snapshot.ini", "data" }; /* LLDB's, CoreSight's, perf's */
 	char *full;
 	int fd;
 
