@@ -35,6 +35,8 @@ perfdata_open(struct ht_container *c, const struct ht_container_config *config,
 	err = ht_perfdata_header(c, diag);
 	if (!err)
 		err = ht_perfdata_index(c, diag);
+	if (!err)
+		err = ht_perf_kcore_open(c, diag);
 	if (err)
 		return err;
 	if (p->build_ids.n)
@@ -56,6 +58,8 @@ perfdata_close(struct ht_container *c)
 	ht_vec_free(&p->ids);
 	ht_vec_free(&p->build_ids);
 	ht_perf_stack_fini(p);
+	ht_vec_free(&p->kcore);
+	free(p->kcore_path);
 	free(p->chunks);
 	free(p->limits);
 	free(p->cmdline);
@@ -70,6 +74,11 @@ perfdata_next(struct ht_container *c, struct ht_record *rec)
 	struct ht_perf_raw raw;
 	int rc = ht_perf_walk_next(c, &p->walk, &raw, &c->diag);
 
+	/* Behind all others of its time, which is before everything. */
+	if (!rc && p->kcore_next < p->kcore.n) {
+		*rec = p->kcore.at[p->kcore_next++];
+		return 1;
+	}
 	return rc <= 0 ? rc : ht_perfdata_parse(c, &raw, rec);
 }
 
@@ -80,6 +89,7 @@ perfdata_rewind(struct ht_container *c)
 
 	ht_perf_walk_fini(&p->walk);
 	ht_perf_walk_init(&p->walk, p);
+	p->kcore_next = 0;
 }
 
 static unsigned

@@ -83,6 +83,9 @@ struct ht_perfdata {
 	struct ht_chunk *chunks;     /* all streams' chunks, by stream */
 	struct { struct ht_perf_stack *at; size_t n, cap; } stacks;
 	struct { struct ht_perf_block *at; size_t n, cap; } blocks;
+	char  *kcore_path;           /* --kcore: the kernel's code beside the file */
+	struct { struct ht_record *at; size_t n, cap; } kcore;
+	size_t kcore_next;
 	struct ht_perf_walk walk;    /* of ht_container_next() */
 	struct ht_intern *names;     /* strings of compressed records */
 };
@@ -133,6 +136,9 @@ const uint8_t *ht_perf_keep(struct ht_perfdata *p, const uint8_t *at, size_t n);
 int ht_perf_stack_add(struct ht_container *c, const struct ht_perf_raw *raw);
 int ht_perf_stack_build(struct ht_container *c);
 void ht_perf_stack_fini(struct ht_perfdata *p);
+
+/* perfdata_kcore.c: the mappings of a core beside the file.  0 or -HT_E... */
+int ht_perf_kcore_open(struct ht_container *c, struct ht_diag *diag);
 
 /* perfdata_auxtrace.c: walk all records once; streams, clock, cpu. */
 int ht_perfdata_index(struct ht_container *c, struct ht_diag *diag);
