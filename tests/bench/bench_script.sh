@@ -4,7 +4,7 @@
 . tests/bench/lib.sh
 command -v perf >/dev/null || die "perf is not installed"
 
-text 1500 >"$tmp/text"
+text 3000 >"$tmp/text"
 record "$tmp/t.data" gzip -9 -c "$tmp/text"
 perf script -i "$tmp/t.data" --itrace=b 2>/dev/null | sed 's/^ *//; s/ *$//' >"$tmp/perf"
 "$hwtrace" script -i "$tmp/t.data" --itrace=b 2>/dev/null | sed 's/^ *//; s/ *$//' >"$tmp/ours"
