@@ -361,8 +361,12 @@ take_fup(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 	int rc, binds = e->fup_binds || e->next_mode;
 
 	if (!take_ip(e, p, &ip)) {
-		if (e->place == HT_PLACE_ON && !e->in_psb)
+		if (e->place != HT_PLACE_ON || e->in_psb)
+			return 0;
+		if (!e->fup_binds)
 			contradict(e, "an event at a place that the trace does not tell");
+		tell_bound(e, e->walk.ip); /* none where it is contradicted */
+		e->fup_binds = 0;
 		return 0;
 	}
 	if (e->in_psb) {

@@ -68,8 +68,8 @@ known_difference(const uint8_t *bytes, size_t size)
 			return 1;
 		if (is_flow(p.kind) || p.kind == HT_PT_OVF)
 			off = p.kind == HT_PT_TIP_PGD;
-		/* A PSB+ that is part of the TIP.PGE */
-		if (p.kind == HT_PT_TIP_PGE && last == HT_PT_PSBEND)
+		/* A PSB+ that is part of the TIP.PGE; an event that lies in front of the PSB+'s place */
+		if ((p.kind == HT_PT_TIP_PGE || p.kind == HT_PT_FUP) && last == HT_PT_PSBEND)
 			return 1;
 		last = p.kind;
 		/* Its FUP is missing */

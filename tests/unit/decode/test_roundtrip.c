@@ -139,6 +139,8 @@ check(uint64_t seed, const struct model_options *o)
 	model_fake(m, fake, 1 + seed % 4);
 	s = fake_session(fake, NULL);
 	for (unsigned i = o->mispredict ? 1 : 0; i < 2; i++) {
+		if (!ht_engine_can(engines[i], HT_SOURCE_INTEL_PT))
+			continue;
 		told_decode(&t, s, engines[i], seed % 2 ? HT_BATCH : 64, SIZE_MAX);
 		compare(m, &t, seed, engines[i]);
 		if (i == 1)
