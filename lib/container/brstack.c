@@ -27,23 +27,33 @@ struct text {
 };
 
 struct item {
-	struct ht_record rec;   /* of a sample: `branches` is set once all were read */
-	uint64_t         order; /* of its line */
-	size_t           entry; /* sample: its first byte in `entries` */
-	int              bad;   /* a line that cannot be read: rec.file_offset tells where */
+	struct ht_record rec; /* of a sample: `branches` is set once all were read */
+	uint64_t order;       /* of its line */
+	size_t entry;         /* sample: its first byte in `entries` */
+	int bad;              /* a line that cannot be read: rec.file_offset tells where */
 };
 
 struct brstack {
-	struct { struct item *at; size_t n, cap; } items;
-	struct { uint8_t *at; size_t n, cap; } entries;
-	struct { struct item **at; size_t n, cap; } samples; /* by thread, then time */
+	struct {
+		struct item *at;
+		size_t n, cap;
+	} items;
+	struct {
+		uint8_t *at;
+		size_t n, cap;
+	} entries;
+	struct {
+		struct item **at;
+		size_t n, cap;
+	} samples; /* by thread, then time */
 	struct ht_intern *names;
-	struct ht_chunk  *chunks;
-	size_t            next;
-	int32_t           last_pid; /* that mapped code */
-	int               timed;
-	struct ht_record  head;     /* of a sample whose stack stands on a line of its own, behind its call chain */
-	int               has_head;
+	struct ht_chunk *chunks;
+	size_t next;
+	int32_t last_pid; /* that mapped code */
+	int timed;
+	/* of a sample whose stack stands on a line of its own, behind its call chain */
+	struct ht_record head;
+	int has_head;
 };
 
 /* -- words --------------------------------------------------------------- */
@@ -180,7 +190,8 @@ parse_entry(struct text t, uint64_t out[3])
 	part = take_part(&t, '/');
 	out[2] |= is(part, "A") ? 8 : 0;
 	part = take_part(&t, '/');
-	if (part.p < part.end && (!take_number(&part, 10, &cycles) || part.p < part.end || cycles > UINT16_MAX))
+	if (part.p < part.end &&
+	    (!take_number(&part, 10, &cycles) || part.p < part.end || cycles > UINT16_MAX))
 		return 0;
 	out[2] |= cycles << 4;
 	out[2] |= type_bits(take_part(&t, '/'));
@@ -253,8 +264,8 @@ parse_head(struct text t, struct ht_record *r, uint64_t *ip)
 			timed = 1;
 		} else if (take(&rest, "[") && take_int(&rest, &pid) && is(rest, "]")) {
 			r->cpu = pid;
-		} else if ((rest = w, take_int(&rest, &pid)) && take(&rest, "/") && take_int(&rest, &tid) &&
-		           rest.p == rest.end) {
+		} else if ((rest = w, take_int(&rest, &pid)) && take(&rest, "/") &&
+		           take_int(&rest, &tid) && rest.p == rest.end) {
 			r->pid = pid;
 			r->tid = tid;
 			before = last = UINT64_MAX;
@@ -280,12 +291,13 @@ parse_map(struct brstack *b, struct text t, struct ht_record *r)
 	struct text inside, prot;
 	int32_t pid, tid;
 
-	if (!take(&t, " ") || !take_int(&t, &pid) || !take(&t, "/") || !take_int(&t, &tid) || !take(&t, ": ["))
+	if (!take(&t, " ") || !take_int(&t, &pid) || !take(&t, "/") || !take_int(&t, &tid) ||
+	    !take(&t, ": ["))
 		return 0;
 	inside = take_part(&t, ']');
 	if (!take(&t, ":") || !take_hex(&inside, &r->u.map.addr) || !take(&inside, "(") ||
-	    !take_hex(&inside, &r->u.map.len) || !take(&inside, ") @ ") || !take_hex(&inside, &r->u.map.pgoff) ||
-	    !take_word(&t, &prot))
+	    !take_hex(&inside, &r->u.map.len) || !take(&inside, ") @ ") ||
+	    !take_hex(&inside, &r->u.map.pgoff) || !take_word(&t, &prot))
 		return 0;
 	take(&t, " ");
 	r->kind = HT_REC_MMAP;
@@ -474,12 +486,19 @@ build(struct ht_container *c, struct brstack *b)
 		if (!s || s->pid != r->pid || s->tid != r->tid) {
 			s = &c->streams[c->n_streams];
 			/* Whether kinds of branches were left out is not told. */
-			*s = (struct ht_stream){ .index = c->n_streams++, .source = HT_SOURCE_BRANCH_STACK,
-				                 .pid = r->pid, .tid = r->tid, .cpu = -1, .chunks = b->chunks + i };
+			*s = (struct ht_stream){ .index = c->n_streams++,
+				                 .source = HT_SOURCE_BRANCH_STACK,
+				                 .pid = r->pid,
+				                 .tid = r->tid,
+				                 .cpu = -1,
+				                 .chunks = b->chunks + i };
 		}
-		b->chunks[i] = (struct ht_chunk){ .data = r->u.sample.branches, .stream_offset = s->bytes,
-			.size = (uint64_t)r->u.sample.n_branches * HT_BRANCH_ENTRY_SIZE, .ref = r->time,
-			.file_offset = r->file_offset };
+		b->chunks[i] = (struct ht_chunk){ .data = r->u.sample.branches,
+			                          .stream_offset = s->bytes,
+			                          .size = (uint64_t)r->u.sample.n_branches *
+			                                  HT_BRANCH_ENTRY_SIZE,
+			                          .ref = r->time,
+			                          .file_offset = r->file_offset };
 		s->bytes += b->chunks[i].size;
 		s->n_chunks++;
 	}
@@ -492,7 +511,9 @@ build(struct ht_container *c, struct brstack *b)
 static int
 brstack_match(const uint8_t *data, size_t size)
 {
-	struct text t = { (const char *)data, (const char *)data + (size < LOOK_AT ? size : LOOK_AT) }, line, w;
+	struct text t = { (const char *)data,
+		          (const char *)data + (size < LOOK_AT ? size : LOOK_AT) },
+		    line, w;
 	uint64_t e[3];
 
 	if (size < ENTRY_MIN || memchr(t.p, 0, (size_t)(t.end - t.p)))
@@ -500,7 +521,8 @@ brstack_match(const uint8_t *data, size_t size)
 	while (t.p < t.end) {
 		line = take_part(&t, '\n');
 		while (take_word(&line, &w))
-			if (is(w, "PERF_RECORD_MMAP") || is(w, "PERF_RECORD_MMAP2") || (is_entry(w) && parse_entry(w, e)))
+			if (is(w, "PERF_RECORD_MMAP") || is(w, "PERF_RECORD_MMAP2") ||
+			    (is_entry(w) && parse_entry(w, e)))
 				return 1;
 	}
 	return 0;
@@ -520,8 +542,9 @@ brstack_open(struct ht_container *c, const struct ht_container_config *config, s
 	c->info.sampled = 1;
 	c->info.clock = (struct ht_clock){ .valid = 1, .mult = 1 }; /* its times are ns */
 	if (!c->n_streams)
-		return ht_fail(diag, HT_EFORMAT, c->path, HT_NO_OFFSET, "brstack",
-		               "has mappings but no branch stacks; perf script -F ip,brstack writes them");
+		return ht_fail(
+		    diag, HT_EFORMAT, c->path, HT_NO_OFFSET, "brstack",
+		    "has mappings but no branch stacks; perf script -F ip,brstack writes them");
 	return 0;
 }
 

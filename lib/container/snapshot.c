@@ -23,12 +23,15 @@
 /* "key=value" below "[section]"; all point into the text. */
 struct ini_row {
 	const char *section, *key, *value;
-	size_t      at; /* of the key, in the file */
+	size_t at; /* of the key, in the file */
 };
 
 struct ini {
 	char *path, *text;
-	struct { struct ini_row *at; size_t n, cap; } rows;
+	struct {
+		struct ini_row *at;
+		size_t n, cap;
+	} rows;
 };
 
 /* A core or a trace source. */
@@ -38,12 +41,30 @@ struct device {
 
 struct snapshot {
 	char *folder;
-	struct { struct ini *at; size_t n, cap; } files; /* stay as long as the container */
-	struct { struct device *at; size_t n, cap; } devices;
-	struct { struct ht_record *at; size_t n, cap; } maps;
-	struct { struct ht_chunk *at; size_t n, cap; } chunks;
-	struct { struct ht_stream *at; size_t n, cap; } streams;
-	struct { void **at; size_t n, cap; } memory;
+	struct {
+		struct ini *at;
+		size_t n, cap;
+	} files; /* stay as long as the container */
+	struct {
+		struct device *at;
+		size_t n, cap;
+	} devices;
+	struct {
+		struct ht_record *at;
+		size_t n, cap;
+	} maps;
+	struct {
+		struct ht_chunk *at;
+		size_t n, cap;
+	} chunks;
+	struct {
+		struct ht_stream *at;
+		size_t n, cap;
+	} streams;
+	struct {
+		void **at;
+		size_t n, cap;
+	} memory;
 	size_t next;
 };
 
@@ -170,13 +191,14 @@ number(const char *text, uint64_t *out)
 static int
 same_map(const struct ht_record *a, const struct ht_record *b)
 {
-	return a->u.map.addr == b->u.map.addr && a->u.map.len == b->u.map.len && a->u.map.pgoff == b->u.map.pgoff &&
-	       !strcmp(a->u.map.path, b->u.map.path);
+	return a->u.map.addr == b->u.map.addr && a->u.map.len == b->u.map.len &&
+	       a->u.map.pgoff == b->u.map.pgoff && !strcmp(a->u.map.path, b->u.map.path);
 }
 
 /* Memory as a dump has it.  Cores state what they share each for itself. */
 static int
-add_dump(struct ht_container *c, const struct ini *ini, const struct ini_row *file, struct ht_diag *diag)
+add_dump(struct ht_container *c, const struct ini *ini, const struct ini_row *file,
+         struct ht_diag *diag)
 {
 	static const char *const keys[] = { "address", "length", "offset" };
 	struct snapshot *s = c->state;
@@ -188,7 +210,8 @@ add_dump(struct ht_container *c, const struct ini *ini, const struct ini_row *fi
 		const char *text = ini_get(ini, file->section, keys[i]);
 
 		if ((!text && i < 1) || (text && !number(text, &v[i])))
-			return fail_row(ini, file, diag, i == 0 ? "its dump has no address that is a number"
+			return fail_row(ini, file, diag,
+			                i == 0   ? "its dump has no address that is a number"
 			                : i == 1 ? "its dump has a length that is no number"
 			                         : "its dump has an offset that is no number");
 	}
@@ -200,7 +223,8 @@ add_dump(struct ht_container *c, const struct ini *ini, const struct ini_row *fi
 	if (!rec.u.map.path)
 		return out_of_memory(c, diag);
 	/* Without a length it is all of the file. */
-	if (!ini_get(ini, file->section, "length") && stat(rec.u.map.path, &st) == 0 && (uint64_t)st.st_size > v[2])
+	if (!ini_get(ini, file->section, "length") && stat(rec.u.map.path, &st) == 0 &&
+	    (uint64_t)st.st_size > v[2])
 		rec.u.map.len = (uint64_t)st.st_size - v[2];
 	for (size_t i = 0; i < s->maps.n; i++)
 		if (same_map(&s->maps.at[i], &rec))
@@ -226,7 +250,8 @@ add_device(struct ht_container *c, const char *name, const char *field, struct h
 	d = (struct device){ ini_get(ini, "device", "name"), ini_get(ini, "device", "class"),
 		             ini_get(ini, "device", "type") };
 	if (!d.name || !d.class)
-		return ht_fail(diag, HT_EFORMAT, ini->path, 0, "device", "has no %s", d.name ? "class" : "name");
+		return ht_fail(diag, HT_EFORMAT, ini->path, 0, "device", "has no %s",
+		               d.name ? "class" : "name");
 	if (!d.type)
 		d.type = "";
 	slot = ht_vec_push(&s->devices);
@@ -234,7 +259,8 @@ add_device(struct ht_container *c, const char *name, const char *field, struct h
 		return out_of_memory(c, diag);
 	*slot = d;
 	for (size_t k = 0; !err && k < ini->rows.n; k++)
-		if (!strncmp(ini->rows.at[k].section, "dump", 4) && !strcmp(ini->rows.at[k].key, "file"))
+		if (!strncmp(ini->rows.at[k].section, "dump", 4) &&
+		    !strcmp(ini->rows.at[k].key, "file"))
 			err = add_dump(c, ini, &ini->rows.at[k], diag);
 	return err;
 }
@@ -273,21 +299,25 @@ cpu_of(const struct ini *meta, const char *buffer)
 	for (size_t i = 0; n == 1 && i < meta->rows.n; i++) {
 		const struct ini_row *row = &meta->rows.at[i];
 
-		if (strcmp(row->section, "core_trace_sources") != 0 || strcmp(row->value, source) != 0)
+		if (strcmp(row->section, "core_trace_sources") != 0 ||
+		    strcmp(row->value, source) != 0)
 			continue;
 		digits = strrchr(row->key, '_');
-		return digits && digits[1] >= '0' && digits[1] <= '9' ? (int32_t)(strtoul(digits + 1, NULL, 10) & 0xffff)
-		                                                        : -1;
+		return digits && digits[1] >= '0' && digits[1] <= '9'
+		           ? (int32_t)(strtoul(digits + 1, NULL, 10) & 0xffff)
+		           : -1;
 	}
 	return -1;
 }
 
 /* One session of trace: the buffer that `section` describes. */
 static int
-add_buffer(struct ht_container *c, const struct ini *meta, const char *section, struct ht_diag *diag)
+add_buffer(struct ht_container *c, const struct ini *meta, const char *section,
+           struct ht_diag *diag)
 {
 	struct snapshot *s = c->state;
-	const char *name = ini_get(meta, section, "name"), *file = ini_get(meta, section, "file"), *path;
+	const char *name = ini_get(meta, section, "name"), *file = ini_get(meta, section, "file"),
+		   *path;
 	struct ht_chunk *chunk;
 	struct ht_stream *stream;
 	void **slot;
@@ -295,7 +325,8 @@ add_buffer(struct ht_container *c, const struct ini *meta, const char *section, 
 	int err = 0;
 
 	if (!file)
-		return ht_fail(diag, HT_EFORMAT, meta->path, 0, section, "the trace buffer has no file");
+		return ht_fail(diag, HT_EFORMAT, meta->path, 0, section,
+		               "the trace buffer has no file");
 	path = full_path(s, file);
 	slot = ht_vec_push(&s->memory);
 	chunk = ht_vec_push(&s->chunks);
@@ -308,8 +339,13 @@ add_buffer(struct ht_container *c, const struct ini *meta, const char *section, 
 	if (!*slot)
 		return err;
 	*chunk = (struct ht_chunk){ .data = *slot, .size = n };
-	*stream = (struct ht_stream){ .index = (uint32_t)s->streams.n - 1, .source = HT_SOURCE_CORESIGHT, .pid = -1,
-		                      .tid = -1, .cpu = name ? cpu_of(meta, name) : -1, .n_chunks = 1, .bytes = n };
+	*stream = (struct ht_stream){ .index = (uint32_t)s->streams.n - 1,
+		                      .source = HT_SOURCE_CORESIGHT,
+		                      .pid = -1,
+		                      .tid = -1,
+		                      .cpu = name ? cpu_of(meta, name) : -1,
+		                      .n_chunks = 1,
+		                      .bytes = n };
 	return 0;
 }
 
@@ -327,12 +363,14 @@ read_trace(struct ht_container *c, const char *name, struct ht_diag *diag)
 	meta = &s->files.at[i];
 	list = ini_get(meta, "trace_buffers", "buffers");
 	if (!list)
-		return ht_fail(diag, HT_EFORMAT, meta->path, 0, "trace_buffers.buffers", "is missing: no trace is named");
+		return ht_fail(diag, HT_EFORMAT, meta->path, 0, "trace_buffers.buffers",
+		               "is missing: no trace is named");
 	while (!err && *list) {
 		size_t n = strcspn(list, ", \t");
 
 		if (n >= sizeof(section) || s->streams.n >= DEVICE_MAX)
-			return ht_fail(diag, HT_ELIMIT, meta->path, 0, "trace_buffers.buffers", "names too much");
+			return ht_fail(diag, HT_ELIMIT, meta->path, 0, "trace_buffers.buffers",
+			               "names too much");
 		snprintf(section, sizeof(section), "%.*s", (int)n, list);
 		if (n)
 			err = add_buffer(c, meta, section, diag);
@@ -367,8 +405,10 @@ open_main(struct ht_container *c, struct ht_diag *diag)
 	struct ini *ini;
 
 	if (c->size > INI_MAX)
-		return ht_fail(diag, HT_ELIMIT, c->path, 0, "", "too large for a description of a snapshot");
-	s->folder = slash ? strndup(c->path, slash > c->path ? (size_t)(slash - c->path) : 1) : strdup(".");
+		return ht_fail(diag, HT_ELIMIT, c->path, 0, "",
+		               "too large for a description of a snapshot");
+	s->folder =
+	    slash ? strndup(c->path, slash > c->path ? (size_t)(slash - c->path) : 1) : strdup(".");
 	ini = ht_vec_push(&s->files);
 	if (ini)
 		memset(ini, 0, sizeof(*ini));
@@ -384,21 +424,27 @@ static int
 read_all(struct ht_container *c, struct ht_diag *diag)
 {
 	struct snapshot *s = c->state;
-	struct { struct ini_row *at; size_t n; } rows = { s->files.at[0].rows.at, s->files.at[0].rows.n };
+	struct {
+		struct ini_row *at;
+		size_t n;
+	} rows = { s->files.at[0].rows.at, s->files.at[0].rows.n };
 	const char *version = ini_get(&s->files.at[0], "snapshot", "version");
 	const char *trace = ini_get(&s->files.at[0], "trace", "metadata");
 	char field[FIELD_MAX];
 	int err = 0;
 
 	if (version && strncmp(version, "1.", 2) != 0)
-		return ht_fail(diag, HT_EUNSUPPORTED, c->path, 0, "snapshot.version", "is %.20s; 1.0 is read", version);
+		return ht_fail(diag, HT_EUNSUPPORTED, c->path, 0, "snapshot.version",
+		               "is %.20s; 1.0 is read", version);
 	if (!trace)
-		return ht_fail(diag, HT_EFORMAT, c->path, 0, "trace.metadata", "is missing: the snapshot holds no trace");
+		return ht_fail(diag, HT_EFORMAT, c->path, 0, "trace.metadata",
+		               "is missing: the snapshot holds no trace");
 	for (size_t i = 0; !err && i < rows.n; i++) {
 		if (strcmp(rows.at[i].section, "device_list") != 0)
 			continue;
 		if (s->devices.n >= DEVICE_MAX)
-			return ht_fail(diag, HT_ELIMIT, c->path, rows.at[i].at, "device_list", "has too many devices");
+			return ht_fail(diag, HT_ELIMIT, c->path, rows.at[i].at, "device_list",
+			               "has too many devices");
 		snprintf(field, sizeof(field), "device_list.%.40s", rows.at[i].key);
 		err = add_device(c, rows.at[i].value, field, diag);
 	}
@@ -410,13 +456,15 @@ static enum ht_arch
 arch_of(const struct snapshot *s)
 {
 	for (size_t i = 0; i < s->devices.n; i++)
-		if (!strncmp(s->devices.at[i].type, "ETM4", 4) || !strncmp(s->devices.at[i].type, "ETE", 3))
+		if (!strncmp(s->devices.at[i].type, "ETM4", 4) ||
+		    !strncmp(s->devices.at[i].type, "ETE", 3))
 			return HT_ARCH_AARCH64;
 	return HT_ARCH_ARM;
 }
 
 static int
-snapshot_open(struct ht_container *c, const struct ht_container_config *config, struct ht_diag *diag)
+snapshot_open(struct ht_container *c, const struct ht_container_config *config,
+              struct ht_diag *diag)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 	int err;

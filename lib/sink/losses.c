@@ -7,12 +7,15 @@
 #include "base/vec.h"
 
 struct ht_losses {
-	struct { struct ht_loss *at; size_t n, cap; } list;
-	size_t            max;
-	uint64_t          more;
-	uint64_t          insns;  /* of the stream since its last gap */
-	int               open;   /* the last of the list may still grow insns_after */
-	int               cut;    /* a stream told that the file is cut */
+	struct {
+		struct ht_loss *at;
+		size_t n, cap;
+	} list;
+	size_t max;
+	uint64_t more;
+	uint64_t insns; /* of the stream since its last gap */
+	int open;       /* the last of the list may still grow insns_after */
+	int cut;        /* a stream told that the file is cut */
 	struct ht_intern *texts;
 };
 

@@ -6,8 +6,8 @@
 
 #include "filter.h"
 
-#define TICKS_A_NS 64 /* processors are slower */
-#define WHOLE 100000000000ull /* 100 per cent, as filter_end has it */
+#define TICKS_A_NS 64              /* processors are slower */
+#define WHOLE      100000000000ull /* 100 per cent, as filter_end has it */
 
 /* -- --time -------------------------------------------------------------- */
 
@@ -40,11 +40,15 @@ parse_time(struct filter *f, const char *text)
 	f->timed = text != NULL;
 	if (!text)
 		return 0;
-	if (parse_end(text, len, a) < 0 || parse_end(comma ? comma + 1 : "", comma ? strlen(comma + 1) : 0, b) < 0 ||
+	if (parse_end(text, len, a) < 0 ||
+	    parse_end(comma ? comma + 1 : "", comma ? strlen(comma + 1) : 0, b) < 0 ||
 	    (a->kind == END_OPEN && b->kind == END_OPEN) ||
 	    (a->kind == b->kind && a->value > b->value)) {
-		tool_error("--time takes START,STOP: seconds as the time column shows them, +SECONDS from the start "
-		           "of the trace, or PERCENT%% of it; either may be left out; '%s' is no such range", text);
+		tool_error("--time takes START,STOP: seconds as the time column shows them, "
+		           "+SECONDS from the start "
+		           "of the trace, or PERCENT%% of it; either may be left out; '%s' is no "
+		           "such range",
+		           text);
 		return -1;
 	}
 	return 0;
@@ -112,7 +116,8 @@ find_times(struct filter *f)
 	if (ht_seek_open(f->in->container, HT_SEEK_LONG, &f->seek, &diag) < 0)
 		return tool_fail(&diag);
 	if (ht_seek_span(f->seek, &first, &last) < 0 && needs_span(f))
-		return tool_error("%s: its trace tells no time: --time cannot count from its start or in per cent",
+		return tool_error("%s: its trace tells no time: --time cannot count from its start "
+		                  "or in per cent",
 		                  f->in->path);
 	first = to_ns(f, first);
 	last = to_ns(f, last);
@@ -144,8 +149,11 @@ filter_parse(struct filter *f, const struct filter_opts *o)
 {
 	f->opts = o;
 	f->active = o->tids || o->pids || o->cpus || o->time || o->comms.n;
-	return id_list_parse("--tid", o->tids, &f->tids) < 0 || id_list_parse("--pid", o->pids, &f->pids) < 0 ||
-	       id_list_parse("--cpu", o->cpus, &f->cpus) < 0 || parse_time(f, o->time) < 0 ? EXIT_USAGE : EXIT_OK;
+	return id_list_parse("--tid", o->tids, &f->tids) < 0 ||
+	               id_list_parse("--pid", o->pids, &f->pids) < 0 ||
+	               id_list_parse("--cpu", o->cpus, &f->cpus) < 0 || parse_time(f, o->time) < 0
+	           ? EXIT_USAGE
+	           : EXIT_OK;
 }
 
 /* Streams of threads that are not asked for are not decoded at all. */
@@ -158,15 +166,18 @@ choose_streams(struct filter *f)
 		const struct ht_stream *s = ht_container_stream(f->in->container, i);
 
 		if (f->opts->cpus && s->cpu < 0)
-			return tool_error("%s: its streams are of threads, not of CPUs; leave out --cpu", f->in->path);
+			return tool_error(
+			    "%s: its streams are of threads, not of CPUs; leave out --cpu",
+			    f->in->path);
 		f->skip[i] = (s->tid >= 0 && !id_list_has(&f->tids, s->tid)) ||
 		             (s->pid >= 0 && !id_list_has(&f->pids, s->pid)) ||
 		             (s->cpu >= 0 && !id_list_has(&f->cpus, s->cpu));
 		taken += !f->skip[i];
 	}
 	if (n && !taken)
-		return tool_error("%s: %s of a thread or CPU that was asked for; hwtrace info lists them", f->in->path,
-		                  n == 1 ? "its one stream is not" : "none of its streams is");
+		return tool_error(
+		    "%s: %s of a thread or CPU that was asked for; hwtrace info lists them",
+		    f->in->path, n == 1 ? "its one stream is not" : "none of its streams is");
 	return EXIT_OK;
 }
 
@@ -221,8 +232,8 @@ comm_wanted(struct filter *f, int32_t tid, uint64_t ns)
 int
 filter_wants(struct filter *f, int32_t pid, int32_t tid, uint64_t ns)
 {
-	return ns >= f->from && ns <= f->to && id_list_has(&f->tids, tid) && id_list_has(&f->pids, pid) &&
-	       comm_wanted(f, tid, ns);
+	return ns >= f->from && ns <= f->to && id_list_has(&f->tids, tid) &&
+	       id_list_has(&f->pids, pid) && comm_wanted(f, tid, ns);
 }
 
 int
@@ -247,7 +258,8 @@ passes(struct filter *f, const struct ht_decoder *d, const struct ht_event *ev)
 	switch (ev->kind) {
 	case HT_EV_TIME:
 		f->now = f->in->info->clock.valid ? ev->a : ev->b;
-		if (f->now > f->to && ht_container_info(f->in->container)->source == HT_SOURCE_INTEL_PT)
+		if (f->now > f->to &&
+		    ht_container_info(f->in->container)->source == HT_SOURCE_INTEL_PT)
 			f->over = !f->pair;
 		return 1;
 	case HT_EV_BLOCK:
@@ -256,7 +268,8 @@ passes(struct filter *f, const struct ht_decoder *d, const struct ht_event *ev)
 		return f->pair_kept;
 	case HT_EV_BRANCH:
 		if (!f->pair)
-			f->pair_kept = filter_wants(f, ht_decoder_pid(d), ht_decoder_tid(d), f->now);
+			f->pair_kept =
+			    filter_wants(f, ht_decoder_pid(d), ht_decoder_tid(d), f->now);
 		f->pair = 0;
 		return f->pair_kept;
 	case HT_EV_GAP:
@@ -285,5 +298,6 @@ filter_tell_unmatched(const struct filter *f)
 {
 	for (size_t i = 0; i < f->opts->comms.n; i++)
 		if (!f->comm_seen[i])
-			tool_warn("--comm %s: no thread of this name in what was decoded", f->opts->comms.at[i]);
+			tool_warn("--comm %s: no thread of this name in what was decoded",
+			          f->opts->comms.at[i]);
 }

@@ -18,14 +18,17 @@
 
 #define MAGIC    0x6b6565732d746877ull /* "hwt-seek" */
 #define FORMAT   1u
-#define HEAD     8u        /* numbers in front of the streams */
+#define HEAD     8u /* numbers in front of the streams */
 #define FILE_MAX (1u << 28)
 
 #ifndef HT_VERSION
 #define HT_VERSION "0"
 #endif
 
-struct bytes { uint8_t *at; size_t n, cap; };
+struct bytes {
+	uint8_t *at;
+	size_t n, cap;
+};
 
 /* FNV-1a. */
 static uint64_t
@@ -77,8 +80,8 @@ slurp(const char *path, size_t *size)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= FILE_MAX &&
-	    (data = malloc((size_t)st.st_size))) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    st.st_size <= FILE_MAX && (data = malloc((size_t)st.st_size))) {
 		*size = (size_t)st.st_size;
 		if (read(fd, data, *size) != (ssize_t)*size) {
 			free(data);
@@ -93,7 +96,8 @@ slurp(const char *path, size_t *size)
 static int
 take_stream(struct ht_cursor *k, struct seek_stream *out, const struct ht_stream *stream)
 {
-	const struct ht_chunk *last = stream->n_chunks ? &stream->chunks[stream->n_chunks - 1] : NULL;
+	const struct ht_chunk *last =
+	    stream->n_chunks ? &stream->chunks[stream->n_chunks - 1] : NULL;
 	uint64_t end = last ? last->stream_offset + last->size : 0, n;
 
 	out->first = ht_cursor_u64(k);
@@ -106,14 +110,16 @@ take_stream(struct ht_cursor *k, struct seek_stream *out, const struct ht_stream
 
 		p->offset = ht_cursor_u64(k);
 		p->tsc = ht_cursor_u64(k);
-		if (p->offset >= end || (out->n && (p->offset <= p[-1].offset || p->tsc < p[-1].tsc)))
+		if (p->offset >= end ||
+		    (out->n && (p->offset <= p[-1].offset || p->tsc < p[-1].tsc)))
 			return 0;
 	}
 	return 1;
 }
 
 static int
-parse(struct ht_seek *s, struct ht_container *c, const uint64_t id[HEAD - 1], const uint8_t *data, size_t size)
+parse(struct ht_seek *s, struct ht_container *c, const uint64_t id[HEAD - 1], const uint8_t *data,
+      size_t size)
 {
 	struct ht_cursor k;
 
@@ -226,7 +232,8 @@ store(const char *path, const struct bytes *b)
 }
 
 static int
-keep_file(const struct ht_seek *s, const uint64_t id[HEAD - 1], const char *path, struct ht_diag *diag)
+keep_file(const struct ht_seek *s, const uint64_t id[HEAD - 1], const char *path,
+          struct ht_diag *diag)
 {
 	struct bytes b = { 0 };
 	int rc = encode(s, id, &b), err = rc ? ENOMEM : store(path, &b);
@@ -261,20 +268,22 @@ fill(struct ht_seek *s, struct ht_container *c, enum ht_seek_keep keep, struct h
 	if (one && asprintf(&path, "%s" HT_SEEK_SUFFIX, ht_container_info(c)->path) < 0)
 		return -HT_ENOMEM;
 	if (!one && keep == HT_SEEK_ALWAYS)
-		return ht_fail(diag, HT_EUNSUPPORTED, ht_container_info(c)->path, HT_NO_OFFSET, NULL,
-		               "is not one file: no index of its times can be kept");
+		return ht_fail(diag, HT_EUNSUPPORTED, ht_container_info(c)->path, HT_NO_OFFSET,
+		               NULL, "is not one file: no index of its times can be kept");
 	s->kept = one && keep != HT_SEEK_ALWAYS && load(s, c, id, path);
 	rc = s->kept ? 0 : ht_seek_scan(s, c);
 	if (rc == 0 && one && keep == HT_SEEK_ALWAYS)
 		rc = keep_file(s, id, path, diag);
 	else if (rc == 0 && one && !s->kept && keep == HT_SEEK_LONG && is_long(c))
-		keep_file(s, id, path, NULL); /* without it the next time takes as long as this one */
+		keep_file(s, id, path,
+		          NULL); /* without it the next time takes as long as this one */
 	free(path);
 	return rc;
 }
 
 int
-ht_seek_open(struct ht_container *c, enum ht_seek_keep keep, struct ht_seek **out, struct ht_diag *diag)
+ht_seek_open(struct ht_container *c, enum ht_seek_keep keep, struct ht_seek **out,
+             struct ht_diag *diag)
 {
 	struct ht_seek *s = calloc(1, sizeof(*s));
 	struct ht_diag own = { 0 };
@@ -288,7 +297,9 @@ ht_seek_open(struct ht_container *c, enum ht_seek_keep keep, struct ht_seek **ou
 	}
 	if (rc < 0) {
 		ht_seek_close(s);
-		return rc == -HT_ENOMEM ? ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory") : rc;
+		return rc == -HT_ENOMEM
+		           ? ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory")
+		           : rc;
 	}
 	*out = s;
 	return 0;

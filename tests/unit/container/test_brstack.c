@@ -13,29 +13,60 @@
 
 static const char whole[] =
     "# a comment\n"
-    "prog 70/71 [002] 1.000000: PERF_RECORD_MMAP2 70/71: [0x400000(0x2000) @ 0x1000 fe:01 12 34]: r-xp /bin/a b\n"
-    "swapper 0/0 0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0xa000) @ 0xffffffff81000000]: x [kernel.kallsyms]_text\n"
+    "prog 70/71 [002] 1.000000: PERF_RECORD_MMAP2 70/71: [0x400000(0x2000) @ 0x1000 fe:01 12 34]: "
+    "r-xp /bin/a b\n"
+    "swapper 0/0 0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0xa000) @ "
+    "0xffffffff81000000]: x [kernel.kallsyms]_text\n"
     "prog 70/71 1.000000: PERF_RECORD_MMAP2 70/71: [0x500000(0x1000) @ 0 <0a1b2c>]: rw-p //anon\n"
-    "my prog 70/71 [003] 12.345678: 1000 branches:u: 40012c 0x400010/0x400020/M/X/A/12/COND/SPEC_CORRECT_PATH  0x0/0x0/-/-/-/0   \n"
+    "my prog 70/71 [003] 12.345678: 1000 branches:u: 40012c "
+    "0x400010/0x400020/M/X/A/12/COND/SPEC_CORRECT_PATH  0x0/0x0/-/-/-/0   \n"
     "prog    72 12.000000005:   40012c 0x400030/0x400040/P/-/-/0\n"
     "prog 70/71 13.000000:\n"
     "\t          400100 main+0x1 (/bin/a)\n"
     " 0x400050/0x400060/P/-/-/7/FAULT_ALGN/-\n";
 
 struct want {
-	int32_t  pid, tid, cpu;
+	int32_t pid, tid, cpu;
 	uint64_t time, ip;
 	unsigned n;
 	struct ht_branch_entry e[2];
 };
 
 static const struct want samples[] = {
-	{ 70, 71, 3, 12345678000, 0x40012c, 2,
-	  { { .from = 0x400010, .to = 0x400020, .cycles = 12, .mispred = 1, .in_tx = 1, .abort = 1, .type = 1,
-	      .spec = HT_SPEC_RIGHT }, { 0 } } },
-	{ 70, 72, -1, 12000000005, 0x40012c, 1, { { .from = 0x400030, .to = 0x400040, .predicted = 1 } } },
-	{ 70, 71, -1, 13000000000, 0, 1,
-	  { { .from = 0x400050, .to = 0x400060, .predicted = 1, .cycles = 7, .type = 15, .new_type = 0 } } },
+	{ 70,
+	  71,
+	  3,
+	  12345678000,
+	  0x40012c,
+	  2,
+	  { { .from = 0x400010,
+	      .to = 0x400020,
+	      .cycles = 12,
+	      .mispred = 1,
+	      .in_tx = 1,
+	      .abort = 1,
+	      .type = 1,
+	      .spec = HT_SPEC_RIGHT },
+	    { 0 } } },
+	{ 70,
+	  72,
+	  -1,
+	  12000000005,
+	  0x40012c,
+	  1,
+	  { { .from = 0x400030, .to = 0x400040, .predicted = 1 } } },
+	{ 70,
+	  71,
+	  -1,
+	  13000000000,
+	  0,
+	  1,
+	  { { .from = 0x400050,
+	      .to = 0x400060,
+	      .predicted = 1,
+	      .cycles = 7,
+	      .type = 15,
+	      .new_type = 0 } } },
 };
 
 static void
@@ -145,9 +176,12 @@ static void
 test_damaged(void **state)
 {
 	static const char *const lines[] = {
-		"a 1/1 1.0: 0x1/0x2/P/-/-/0 0x1/0x2/Q/-/-/0\n",   "a 1/1 1.0: 0x1/0x2/P/-/-/99999\n",
-		"a 1/1 1.0: 0x1/0x11111111111111111/P/-/-/0\n",   "a 1/1 1.0: 0x1/0x2/P/-/-/0 rest\n",
-		"a 1/1 1.0: PERF_RECORD_MMAP2 1/1: [0x1(0x2]: r-xp /a\n", "a 1/1 1.0: PERF_RECORD_MMAP2 1: r-xp\n",
+		"a 1/1 1.0: 0x1/0x2/P/-/-/0 0x1/0x2/Q/-/-/0\n",
+		"a 1/1 1.0: 0x1/0x2/P/-/-/99999\n",
+		"a 1/1 1.0: 0x1/0x11111111111111111/P/-/-/0\n",
+		"a 1/1 1.0: 0x1/0x2/P/-/-/0 rest\n",
+		"a 1/1 1.0: PERF_RECORD_MMAP2 1/1: [0x1(0x2]: r-xp /a\n",
+		"a 1/1 1.0: PERF_RECORD_MMAP2 1: r-xp\n",
 	};
 	static const char good[] = "a 1/1 1.000000: 10 0x10/0x20/P/-/-/0\n";
 	char text[256];

@@ -41,10 +41,15 @@ put_file(const char *name, const void *data, size_t n)
 static size_t
 make_core(uint8_t *out)
 {
-	Elf64_Ehdr eh = { .e_ident = ELFMAG, .e_type = ET_CORE, .e_phoff = sizeof(eh), .e_phnum = 2,
+	Elf64_Ehdr eh = { .e_ident = ELFMAG,
+		          .e_type = ET_CORE,
+		          .e_phoff = sizeof(eh),
+		          .e_phnum = 2,
 		          .e_phentsize = sizeof(Elf64_Phdr) };
-	Elf64_Phdr ph[2] = { { .p_type = PT_LOAD, .p_vaddr = KERNEL, .p_memsz = 0x1000, .p_flags = 7 },
-		             { .p_type = PT_LOAD, .p_vaddr = KERNEL + 0x8000, .p_memsz = 0x1000 } };
+	Elf64_Phdr ph[2] = {
+		{ .p_type = PT_LOAD, .p_vaddr = KERNEL, .p_memsz = 0x1000, .p_flags = 7 },
+		{ .p_type = PT_LOAD, .p_vaddr = KERNEL + 0x8000, .p_memsz = 0x1000 }
+	};
 
 	eh.e_ident[EI_CLASS] = ELFCLASS64;
 	eh.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -59,7 +64,9 @@ make_core(uint8_t *out)
 static int
 make_folder(void **state)
 {
-	static const struct pb_attr attr = { .type = 8, .sample_type = PERF_SAMPLE_TID, .sample_id_all = 1, .id = 5 };
+	static const struct pb_attr attr = {
+		.type = 8, .sample_type = PERF_SAMPLE_TID, .sample_id_all = 1, .id = 5
+	};
 	static const struct pb_id id = { .pid = (uint32_t)-1 };
 	char path[160];
 	struct pb b;
@@ -136,7 +143,8 @@ test_every_prefix(void **state)
 		struct ht_container *c = NULL;
 
 		put_file("kcore_dir/kcore", core, cut);
-		assert_int_equal(ht_container_open(folder, NULL, &c, &diag), cut < headers ? -HT_EFORMAT : 0);
+		assert_int_equal(ht_container_open(folder, NULL, &c, &diag),
+		                 cut < headers ? -HT_EFORMAT : 0);
 		if (cut < headers)
 			assert_non_null(strstr(diag.file, "kcore"));
 		ht_container_close(c);

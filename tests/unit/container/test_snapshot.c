@@ -14,19 +14,24 @@
 
 static char folder[64];
 
-static const char *const names[] = { "snapshot.ini", "trace.ini", "core.ini", "core2.ini", "etm.ini", "one.bin", "two.bin",
-	                             "dump.bin" };
+static const char *const names[] = { "snapshot.ini", "trace.ini", "core.ini", "core2.ini",
+	                             "etm.ini",      "one.bin",   "two.bin",  "dump.bin" };
 
-static const char whole[] = "; made by hand\n[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=core.ini\n"
-                            "device1 = core2.ini\r\ndevice2=etm.ini\n[trace]\nmetadata=trace.ini\n";
-static const char trace[] = "[trace_buffers]\nbuffers=b0, b1\n[b0]\nname=ETB_1\nfile=one.bin\nformat=coresight\n"
-                            "[b1]\nname=ETB_10\nfile=two.bin\n[source_buffers]\nETM_0=ETB_1\nETM_1=ETB_1,ETB_10\n"
-                            "[core_trace_sources]\ncpu_0=ETM_0\ncpu_3=ETM_1\n";
-static const char core[] = "[device]\nname=cpu_0\nclass=core\ntype=Cortex-A53\n[dump1]\nfile=dump.bin\n"
-                           "address=0x1000\nlength=0x10\noffset=4\n[dump2]\nfile=/no/such\naddress=0x2000\nlength=8\n";
-static const char core2[] = "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=dump.bin\naddress=4096\nlength=16\noffset=4\n"
-                            "[dump7]\nfile=dump.bin\naddress=0x3000\n";
-static const char etm[] = "[device]\nname=ETM_0\nclass=trace_source\ntype=ETM4\n[regs]\nTRCTRACEIDR(id:0x10)=0x10\n";
+static const char whole[] =
+    "; made by hand\n[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=core.ini\n"
+    "device1 = core2.ini\r\ndevice2=etm.ini\n[trace]\nmetadata=trace.ini\n";
+static const char trace[] =
+    "[trace_buffers]\nbuffers=b0, b1\n[b0]\nname=ETB_1\nfile=one.bin\nformat=coresight\n"
+    "[b1]\nname=ETB_10\nfile=two.bin\n[source_buffers]\nETM_0=ETB_1\nETM_1=ETB_1,ETB_10\n"
+    "[core_trace_sources]\ncpu_0=ETM_0\ncpu_3=ETM_1\n";
+static const char core[] =
+    "[device]\nname=cpu_0\nclass=core\ntype=Cortex-A53\n[dump1]\nfile=dump.bin\n"
+    "address=0x1000\nlength=0x10\noffset=4\n[dump2]\nfile=/no/such\naddress=0x2000\nlength=8\n";
+static const char core2[] =
+    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=dump.bin\naddress=4096\nlength=16\noffset=4\n"
+    "[dump7]\nfile=dump.bin\naddress=0x3000\n";
+static const char etm[] =
+    "[device]\nname=ETM_0\nclass=trace_source\ntype=ETM4\n[regs]\nTRCTRACEIDR(id:0x10)=0x10\n";
 
 static void
 put_file(const char *name, const char *text)
@@ -44,7 +49,8 @@ put_file(const char *name, const char *text)
 static int
 make_folder(void **state)
 {
-	const char *const texts[] = { whole, trace, core, core2, etm, "first", "the second", "0123456789abcdefghijkl" };
+	const char *const texts[] = { whole, trace,   core,         core2,
+		                      etm,   "first", "the second", "0123456789abcdefghijkl" };
 
 	(void)state;
 	strcpy(folder, "/tmp/hwtrace-snapshot.XXXXXX");
@@ -117,18 +123,26 @@ test_all(void **state)
 static void
 test_damaged(void **state)
 {
-	static const struct { const char *name, *text, *word; int error; } cases[] = {
-		{ "snapshot.ini", "[snapshot]\nversion=2.0\n", "snapshot.version", HT_EUNSUPPORTED },
+	static const struct {
+		const char *name, *text, *word;
+		int error;
+	} cases[] = {
+		{ "snapshot.ini", "[snapshot]\nversion=2.0\n", "snapshot.version",
+		  HT_EUNSUPPORTED },
 		{ "snapshot.ini", "[snapshot]\nversion=1.0\n", "trace.metadata", HT_EFORMAT },
-		{ "snapshot.ini", "[snapshot]\n[device_list]\ndevice7=none.ini\n[trace]\nmetadata=trace.ini\n",
+		{ "snapshot.ini",
+		  "[snapshot]\n[device_list]\ndevice7=none.ini\n[trace]\nmetadata=trace.ini\n",
 		  "device_list.device7", HT_EIO },
-		{ "snapshot.ini", "[snapshot]\n[trace]\nmetadata=none.ini\n", "trace.metadata", HT_EIO },
+		{ "snapshot.ini", "[snapshot]\n[trace]\nmetadata=none.ini\n", "trace.metadata",
+		  HT_EIO },
 		{ "trace.ini", "[trace_buffers]\n", "trace_buffers.buffers", HT_EFORMAT },
 		{ "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nname=x\n", "b", HT_EFORMAT },
 		{ "core.ini", "[device]\nname=x\n", "device", HT_EFORMAT },
-		{ "core.ini", "[device]\nname=x\nclass=core\n[dump3]\nfile=f\n", "dump3.file", HT_EFORMAT },
-		{ "core.ini", "[device]\nname=x\nclass=core\n[dump3]\nfile=f\naddress=0\nlength=no\n", "dump3.file",
+		{ "core.ini", "[device]\nname=x\nclass=core\n[dump3]\nfile=f\n", "dump3.file",
 		  HT_EFORMAT },
+		{ "core.ini",
+		  "[device]\nname=x\nclass=core\n[dump3]\nfile=f\naddress=0\nlength=no\n",
+		  "dump3.file", HT_EFORMAT },
 	};
 
 	(void)state;

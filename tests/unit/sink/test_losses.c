@@ -156,7 +156,8 @@ each_kind(void **state)
 		k->make(x);
 		fake_trace(&x->fake, 1, 1, x->trace, k->chunk_lost ? mark : hand_size(x));
 		if (k->chunk_lost) {
-			struct ht_chunk *c = fake_trace(&x->fake, 1, 1, x->trace + mark, hand_size(x) - mark);
+			struct ht_chunk *c =
+			    fake_trace(&x->fake, 1, 1, x->trace + mark, hand_size(x) - mark);
 
 			c->lost_before = (uint8_t)k->chunk_lost;
 			c->stream_offset += k->bytes;
@@ -168,7 +169,8 @@ each_kind(void **state)
 		assert_int_equal(loss->gap.kind, k->kind);
 		assert_int_equal(loss->gap.stream, 0);
 		assert_string_not_equal(loss->gap.why, "");
-		assert_int_equal(loss->insns_before + loss->insns_after, ht_decoder_stats(x->d)->instructions);
+		assert_int_equal(loss->insns_before + loss->insns_after,
+		                 ht_decoder_stats(x->d)->instructions);
 		if (strcmp(hand_engine, "native") != 0 && k->kind == HT_GAP_BAD_PACKET) {
 			/* It had read ahead, and told no instruction whose packets it had taken. */
 			ht_losses_free(l);
@@ -182,7 +184,8 @@ each_kind(void **state)
 		assert_int_equal(loss->insns_after, k->behind);
 		assert_int_equal(loss->next_ip, k->behind ? JUMP : 0);
 		assert_int_equal(loss->gap.ns_from, 100);
-		if (k->behind && k->make != overflow) /* libipt tells of it before the time behind it */
+		if (k->behind &&
+		    k->make != overflow) /* libipt tells of it before the time behind it */
 			assert_int_equal(loss->gap.ns_to, 200);
 		assert_null(ht_losses_get(l, 1));
 		ht_losses_free(l);
@@ -216,7 +219,8 @@ several(void **state)
 	assert_int_equal(b->insns_after, 2);
 	assert_int_equal(c->insns_before, 2);
 	assert_int_equal(c->insns_after, 2);
-	assert_int_equal(a->insns_after + b->insns_after + c->insns_after, ht_decoder_stats(x->d)->instructions);
+	assert_int_equal(a->insns_after + b->insns_after + c->insns_after,
+	                 ht_decoder_stats(x->d)->instructions);
 	ht_losses_free(l);
 	/* A full list counts the rest, and the last that it holds ends where the next one begins. */
 	l = list(x, 1);
