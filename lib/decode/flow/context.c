@@ -63,8 +63,11 @@ uint32_t
 ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
 {
 	struct ht_context *x;
+	uint32_t single = 0;
 	size_t at;
 
+	if (below && !(single = ht_context_push(c, 0, addr)))
+		return 0;
 	if (c->n * 2 >= c->n_slots && grow(c) < 0)
 		return 0;
 	for (at = hash(below, addr) & (c->n_slots - 1); c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
@@ -75,7 +78,38 @@ ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
 	x = c->n < UINT32_MAX ? ht_vec_push(c) : NULL;
 	if (!x)
 		return 0;
-	*x = (struct ht_context){ .addr = addr, .below = below, .depth = c->at[below].depth + 1 };
 	c->slots[at] = (uint32_t)(c->n - 1);
+	*x = (struct ht_context){ .addr = addr, .below = below, .depth = c->at[below].depth + 1,
+		                  .single = single ? single : c->slots[at] };
 	return c->slots[at];
+}
+
+void
+ht_return_stack_clear(struct ht_return_stack *s)
+{
+	memset(s->item, 0, HT_RETURN_STACK_BASE * sizeof(*s->item));
+	s->top = HT_RETURN_STACK_BASE - 1;
+}
+
+void
+ht_return_stack_shift(struct ht_return_stack *s)
+{
+	unsigned from = s->top + 1 - HT_RETURN_STACK_KEEP;
+
+	memmove(&s->item[HT_RETURN_STACK_BASE], &s->item[from],
+	        HT_RETURN_STACK_KEEP * sizeof(*s->item));
+	s->top = HT_RETURN_STACK_BASE - 1 + HT_RETURN_STACK_KEEP;
+}
+
+void
+ht_return_stack_push_many(struct ht_return_stack *s, const struct ht_contexts *c,
+                          uint32_t context)
+{
+	uint32_t n = c->at[context].depth;
+
+	if (!ht_return_stack_has_room(s, n))
+		ht_return_stack_shift(s);
+	for (uint32_t i = n; i > 0; i--, context = c->at[context].below)
+		s->item[s->top + i] = c->at[context].single;
+	s->top += n;
 }

@@ -7,7 +7,8 @@
  * strings have equal numbers.  Contexts hold addresses only: they survive a
  * change of the code.
  *
- * The return stack is a ring of contexts.
+ * The return stack holds one address an item, as the context of that address
+ * alone: what lies on it can be compared item by item.
  */
 #ifndef DECODE_FLOW_CONTEXT_H
 #define DECODE_FLOW_CONTEXT_H
@@ -16,16 +17,21 @@
 #include <stdint.h>
 
 /*
- * The processor keeps 64 entries for return compression.  A ring of 128 holds
- * all of them, and has a slot to spare in front of the newest: pushing writes
- * there in any case, so that "nothing to push" needs no branch.
+ * The processor keeps 64 entries for return compression, and forgets the oldest.
+ * Here the oldest go where the room ends: never less than KEEP are there.
  */
-#define HT_CONTEXT_STACK 128
+#define HT_RETURN_STACK_ROOM 1024
+#define HT_RETURN_STACK_KEEP 256
+#define HT_RETURN_STACK_BASE 8 /* slots that stay 0: a look below the oldest finds nothing */
+
+/* More return addresses than this are pushed one by one. */
+#define HT_CONTEXT_DEPTH 64
 
 struct ht_context {
 	uint64_t addr;   /* the newest return address */
 	uint32_t below;  /* context */
 	uint32_t depth;  /* addresses in all */
+	uint32_t single; /* context of `addr` alone */
 };
 
 struct ht_contexts {
@@ -42,16 +48,27 @@ void ht_contexts_fini(struct ht_contexts *c);
 uint32_t ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr);
 
 struct ht_return_stack {
-	uint32_t item[HT_CONTEXT_STACK]; /* contexts; 0 = nothing there */
-	unsigned top;
+	uint32_t item[HT_RETURN_STACK_ROOM]; /* contexts of one address; 0 = nothing there */
+	unsigned top;                        /* of the newest; HT_RETURN_STACK_BASE - 1: empty */
 };
 
-/* 0 = nothing to push. */
+void ht_return_stack_clear(struct ht_return_stack *s);
+/* Drop the oldest where there is no room for another `n` items. */
+void ht_return_stack_shift(struct ht_return_stack *s);
+
+static inline int
+ht_return_stack_has_room(const struct ht_return_stack *s, unsigned n)
+{
+	return s->top + n < HT_RETURN_STACK_ROOM;
+}
+
+/* `context` is of one address. */
 static inline void
 ht_return_stack_push(struct ht_return_stack *s, uint32_t context)
 {
-	s->item[(s->top + 1) % HT_CONTEXT_STACK] = context;
-	s->top = (s->top + (context != 0)) % HT_CONTEXT_STACK;
+	if (__builtin_expect(!ht_return_stack_has_room(s, 1), 0))
+		ht_return_stack_shift(s);
+	s->item[++s->top] = context;
 }
 
 /* The newest item, or 0. */
@@ -60,19 +77,22 @@ ht_return_stack_pop(struct ht_return_stack *s)
 {
 	uint32_t context = s->item[s->top];
 
-	s->item[s->top] = 0;
-	s->top = (s->top + HT_CONTEXT_STACK - 1) % HT_CONTEXT_STACK;
+	s->top -= context != 0;
 	return context;
 }
 
-/* Take the newest address off, if there is one. */
-static inline void
-ht_return_stack_drop(struct ht_return_stack *s, const struct ht_contexts *c)
-{
-	uint32_t below = c->at[s->item[s->top]].below;
+void ht_return_stack_push_many(struct ht_return_stack *s, const struct ht_contexts *c,
+                               uint32_t context);
 
-	s->item[s->top] = below;
-	s->top = (s->top + HT_CONTEXT_STACK - (below == 0)) % HT_CONTEXT_STACK;
+/* All addresses of `context`, the oldest first; at most HT_CONTEXT_DEPTH. */
+static inline void
+ht_return_stack_push_all(struct ht_return_stack *s, const struct ht_contexts *c,
+                         uint32_t context)
+{
+	if (c->at[context].below)
+		ht_return_stack_push_many(s, c, context);
+	else
+		ht_return_stack_push(s, context);
 }
 
 #endif

@@ -10,8 +10,6 @@
 
 #define FIRST_ENTRIES 8192u
 #define FIRST_TARGETS 1024u
-#define WHOLE_DEPTH   4u  /* a popped context no deeper goes into an entry whole */
-#define CHAIN_MAX     256u /* direct branches in a row that an entry may pass */
 #define ODD           2654435761u /* multiplying by it is one-to-one modulo 2^32 ... */
 #define ODD_INVERSE   244002641u  /* ... and this undoes it */
 
@@ -29,9 +27,8 @@ block_of(const struct ht_memo *m, uint32_t name)
 	return m->states.at[name * ODD_INVERSE];
 }
 
-/* The state in front of `block`; 0 when out of memory. */
-static uint32_t
-state_of(struct ht_memo *m, struct ht_block *block)
+uint32_t
+ht_memo_state(struct ht_memo *m, struct ht_block *block)
 {
 	struct ht_block **s;
 
@@ -45,189 +42,18 @@ state_of(struct ht_memo *m, struct ht_block *block)
 	return block->state;
 }
 
-/* -- walking an entry ------------------------------------------------------ */
-
-enum telling { TELL_NOTHING, TELL_EVENTS, TELL_COUNTS };
-
-/* A walk over an entry, to build it, to make its events, or to count it. */
-struct trip {
-	struct ht_memo  *m;
-	enum telling     telling;
-	uint64_t         weight;
-	struct ht_block *block;
-	uint32_t         bits;    /* outcomes left, under a stop bit */
-	uint32_t         context; /* pushed and not popped */
-	int              stopped; /* in front of a return that goes below, or an indirect branch */
-	int              drops;   /* began with a return to a told target, below what was pushed */
-	int              no_memory;
-};
-
-static void
-tell(struct trip *t, struct ht_block *b, uint64_t to, unsigned flags)
+static enum ht_telling
+how_to_tell(const struct ht_memo *m)
 {
-	struct ht_walk *w = t->m->walk;
-	struct ht_event *ev;
-
-	if (t->telling == TELL_COUNTS) {
-		t->no_memory |= ht_edges_branch(w->edges, b, to, flags, t->weight) < 0;
-		return;
-	}
-	if (w->want & HT_DECODE_BLOCKS) {
-		ev = ht_vec_push(&t->m->runs);
-		if (ev)
-			*ev = (struct ht_event){ .a = b->start, .b = b->last, .n = b->insns,
-				                 .kind = HT_EV_BLOCK, .insn = b->insn, .size = b->last_size };
-		t->no_memory |= !ev;
-	}
-	if (w->want & HT_DECODE_BRANCHES && b->insn != HT_INSN_OTHER) {
-		ev = ht_vec_push(&t->m->runs);
-		if (ev)
-			*ev = (struct ht_event){ .a = b->last, .b = to, .kind = HT_EV_BRANCH, .insn = b->insn,
-				                 .flags = (uint8_t)flags, .size = b->last_size };
-		t->no_memory |= !ev;
-	}
-}
-
-static inline void
-maybe_tell(struct trip *t, struct ht_block *b, uint64_t to, unsigned flags)
-{
-	if (t->telling != TELL_NOTHING)
-		tell(t, b, to, flags);
-}
-
-static void
-push(struct trip *t, const struct ht_block *b)
-{
-	if (b->insn == HT_INSN_CALL && b->target == b->next)
-		return;
-	t->context = ht_context_push(&t->m->walk->contexts, t->context, b->next);
-	t->no_memory |= !t->context;
-}
-
-/* Over direct jumps and calls.  0 with t->block at a block that needs trace, or -1: no entry. */
-static int
-chain(struct trip *t)
-{
-	struct ht_graph *g = &t->m->walk->graph;
-
-	for (unsigned i = 0; t->block && i < CHAIN_MAX; i++) {
-		struct ht_block *b = t->block;
-
-		if (b->insn == HT_INSN_JUMP || b->insn == HT_INSN_CALL) {
-			maybe_tell(t, b, b->target, HT_BR_TAKEN);
-			if (b->insn == HT_INSN_CALL)
-				push(t, b);
-			t->block = ht_graph_target(g, b);
-		} else if (b->end == HT_END_LONG) {
-			maybe_tell(t, b, b->next, 0);
-			t->block = ht_graph_next(g, b);
-		} else {
-			return b->end == HT_END_BRANCH ? 0 : -1;
-		}
-	}
-	return -1;
-}
-
-/* The highest outcome of t->bits; takes it off. */
-static unsigned
-take_bit(struct trip *t)
-{
-	unsigned top = 31 - (unsigned)__builtin_clz(t->bits); /* of the stop bit */
-	unsigned taken = t->bits >> (top - 1) & 1;
-
-	t->bits = (t->bits & ((1u << (top - 1)) - 1)) | 1u << (top - 1);
-	return taken;
-}
-
-static void
-walk_return(struct trip *t)
-{
-	const struct ht_context *c = &t->m->walk->contexts.at[t->context];
-	uint64_t to = c->addr;
-
-	t->context = c->below;
-	maybe_tell(t, t->block, to, HT_BR_TAKEN);
-	t->block = ht_graph_block(&t->m->walk->graph, to, t->block->mode);
-	take_bit(t);
-}
-
-/* One outcome at block t->block.  1, 0 when the trip stops here, or -1: no entry. */
-static int
-walk_outcome(struct trip *t)
-{
-	struct ht_block *b = t->block;
-	unsigned taken;
-
-	switch (b->insn) {
-	case HT_INSN_COND:
-		taken = take_bit(t);
-		maybe_tell(t, b, taken ? b->target : b->next, taken ? HT_BR_TAKEN : 0);
-		t->block = taken ? ht_graph_target(&t->m->walk->graph, b)
-		                 : ht_graph_next(&t->m->walk->graph, b);
-		return 1;
-	case HT_INSN_RET:
-		if (!(t->bits << (__builtin_clz(t->bits) + 1) >> 31))
-			return -1; /* a return is never not taken */
-		if (!t->context)
-			return 0;
-		walk_return(t);
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-/* All outcomes, or as far as the trip gets (t->stopped).  0, or -1: no entry. */
-static int
-walk_outcomes(struct trip *t)
-{
-	while (t->bits > 1) {
-		int rc = chain(t);
-
-		if (rc == 0)
-			rc = walk_outcome(t);
-		if (rc < 0)
-			return -1;
-		if (rc == 0) {
-			t->stopped = 1;
-			return 0;
-		}
-		t->no_memory |= !t->block;
-		if (t->no_memory)
-			return -1;
-	}
-	return 0;
-}
-
-static int
-walk_target(struct trip *t, uint64_t ip)
-{
-	struct ht_block *b;
-
-	if (chain(t) < 0)
-		return -1;
-	b = t->block;
-	if (b->insn == HT_INSN_COND)
-		return -1;
-	maybe_tell(t, b, ip, HT_BR_TAKEN);
-	if (b->insn == HT_INSN_CALL_IND)
-		push(t, b);
-	if (b->insn == HT_INSN_RET) {
-		t->drops = !t->context;
-		t->context = t->m->walk->contexts.at[t->context].below;
-	}
-	t->block = ht_graph_block(&t->m->walk->graph, ip, b->mode);
-	if (!t->block)
-		t->no_memory = 1;
-	return t->no_memory ? -1 : 0;
+	return m->walk->edges ? HT_TELL_NOTHING : HT_TELL_EVENTS;
 }
 
 /* A trip from `state` by `key`. */
-static struct trip
-set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum telling telling, uint64_t weight)
+static struct ht_trip
+set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum ht_telling telling, uint64_t weight)
 {
-	struct trip t = { .m = m, .telling = telling, .weight = weight, .block = block_of(m, state),
-		          .bits = key };
+	struct ht_trip t = { .walk = m->walk, .runs = &m->runs, .telling = telling, .weight = weight,
+		             .block = block_of(m, state), .bits = key };
 
 	if (key & HT_MEMO_POPPED) {
 		t.bits = (key & ~HT_MEMO_POPPED) >> HT_MEMO_CONTEXT_BITS;
@@ -318,46 +144,8 @@ grow_targets(struct ht_memo *m)
 	return 0;
 }
 
-/* Begin and end of the run that a trip tells; 0 when nothing is told. */
 static uint32_t
-begin_run(struct trip *t)
-{
-	struct ht_event *head;
-
-	if (t->telling != TELL_EVENTS)
-		return 0;
-	head = t->m->runs.n < UINT32_MAX - (1u << 20) ? ht_vec_push(&t->m->runs) : NULL;
-	if (!head) {
-		t->no_memory = 1;
-		return 0;
-	}
-	*head = (struct ht_event){ 0 };
-	return (uint32_t)(t->m->runs.n - 1);
-}
-
-static void
-end_run(struct trip *t, uint32_t run, int failed)
-{
-	struct ht_event *head;
-
-	if (!run)
-		return;
-	if (failed) {
-		t->m->runs.n = run;
-		return;
-	}
-	head = &t->m->runs.at[run];
-	head->n = (uint32_t)(t->m->runs.n - run - 1);
-	for (uint32_t i = 1; i <= head->n; i++) {
-		if (head[i].kind == HT_EV_BLOCK)
-			head->a += head[i].n;
-		else
-			head->b++;
-	}
-}
-
-static uint32_t
-end_of(const struct trip *t)
+end_of(const struct ht_trip *t)
 {
 	if (!t->stopped)
 		return t->context;
@@ -365,20 +153,27 @@ end_of(const struct trip *t)
 	       (t->block->insn == HT_INSN_RET ? HT_MEMO_RETURNS : 0);
 }
 
+static int
+fits(const struct ht_trip *t)
+{
+	return t->context <= HT_MEMO_CONTEXT_MAX &&
+	       t->walk->contexts.at[t->context].depth <= HT_CONTEXT_DEPTH;
+}
+
 /* Make the entry that is not there; its slot, or SIZE_MAX with *rc 0: none can be made, or -HT_ENOMEM. */
 static size_t
 build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 {
-	struct trip t = set_out(m, state, key, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
-	uint32_t run = begin_run(&t), next;
-	int failed = walk_outcomes(&t) < 0 || t.context > HT_MEMO_CONTEXT_MAX;
+	struct ht_trip t = set_out(m, state, key, how_to_tell(m), 0);
+	uint32_t run = ht_trip_begin_run(&t), next;
+	int failed = ht_trip_outcomes(&t) < 0 || !fits(&t);
 	size_t at;
 
-	end_run(&t, run, failed);
+	ht_trip_end_run(&t, run, failed);
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return SIZE_MAX;
-	next = state_of(m, t.block);
+	next = ht_memo_state(m, t.block);
 	if (!next || (m->n_entries * 2 > m->entry_mask && grow_entries(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return SIZE_MAX;
@@ -395,16 +190,16 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 static struct ht_memo_target *
 build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int *rc)
 {
-	struct trip t = set_out(m, state, bits, m->walk->edges ? TELL_NOTHING : TELL_EVENTS, 0);
-	uint32_t run = begin_run(&t), next;
-	int failed = walk_target(&t, ip) < 0 || walk_outcomes(&t) < 0 || t.context > HT_MEMO_CONTEXT_MAX;
+	struct ht_trip t = set_out(m, state, bits, how_to_tell(m), 0);
+	uint32_t run = ht_trip_begin_run(&t), next;
+	int failed = ht_trip_target(&t, ip) < 0 || ht_trip_outcomes(&t) < 0 || !fits(&t);
 	size_t at;
 
-	end_run(&t, run, failed);
+	ht_trip_end_run(&t, run, failed);
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return NULL;
-	next = state_of(m, t.block);
+	next = ht_memo_state(m, t.block);
 	if (!next || (m->n_targets * 4 > m->target_mask && grow_targets(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return NULL;
@@ -419,43 +214,6 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int 
 }
 
 /* -- taking ---------------------------------------------------------------- */
-
-static int
-give_run(struct ht_memo *m, uint32_t run)
-{
-	const struct ht_event *head = &m->runs.at[run];
-	struct ht_walk *w = m->walk;
-	struct ht_event *to;
-
-	if (ht_vec_reserve(&w->out, w->out.n + head->n) < 0)
-		return -HT_ENOMEM;
-	to = w->out.at + w->out.n;
-	memcpy(to, head + 1, head->n * sizeof(*to));
-	w->out.n += head->n;
-	if (w->branch_flags)
-		for (uint32_t i = 0; i < head->n; i++)
-			if (to[i].kind == HT_EV_BRANCH)
-				to[i].flags |= w->branch_flags;
-	w->instructions += head->a;
-	w->branches += head->b;
-	return 0;
-}
-
-/* Pops what a return needs: a shallow context whole, else its newest address. 0: nothing there. */
-static uint32_t
-pop(struct ht_memo *m)
-{
-	struct ht_walk *w = m->walk;
-	uint32_t context = ht_return_stack_pop(&w->stack);
-	const struct ht_context *c = &w->contexts.at[context];
-
-	if (c->depth <= WHOLE_DEPTH)
-		return context;
-	ht_return_stack_push(&w->stack, c->below);
-	context = ht_context_push(&w->contexts, 0, c->addr);
-	w->no_memory |= !context;
-	return context;
-}
 
 /* The more used of two entries goes to the slot where it is looked for first. */
 static size_t
@@ -500,13 +258,14 @@ take_end(struct ht_memo *m, uint32_t end, uint32_t *bits, uint32_t *key)
 	uint32_t context = end & HT_MEMO_CONTEXT_MAX;
 	uint32_t left = (end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
 
-	ht_return_stack_push(&m->walk->stack, context);
+	if (context)
+		ht_return_stack_push_all(&m->walk->stack, &m->walk->contexts, context);
 	*bits = left ? left : 1;
 	if (!left)
 		return 1;
 	if (!(end & HT_MEMO_RETURNS))
 		return 2;
-	context = pop(m);
+	context = ht_return_stack_pop(&m->walk->stack);
 	if (!context)
 		return 0;
 	if (context > HT_MEMO_CONTEXT_MAX) {
@@ -533,7 +292,9 @@ follow(struct ht_memo *m, uint32_t *state, uint32_t *bits, uint32_t key, size_t 
 		}
 		m->counts[slot]++;
 		*state = m->entries[slot].next;
-		if (m->run_of && m->run_of[slot] && (rc = give_run(m, m->run_of[slot])) < 0)
+		if (m->run_of && m->run_of[slot])
+			rc = ht_run_give(&m->runs, m->run_of[slot], m->walk);
+		if (rc < 0)
 			return rc;
 		rc = take_end(m, m->entries[slot].end, bits, &key);
 		if (rc != 3)
@@ -546,6 +307,91 @@ int
 ht_memo_go_on(struct ht_memo *m, uint32_t *state, uint32_t *bits, size_t slot, int hit)
 {
 	return follow(m, state, bits, *bits, hit ? slot : SIZE_MAX);
+}
+
+/* Behind the home slot, where the entry may be; then it may change places with the one there. */
+static __attribute__((noinline)) size_t
+second_slot(struct ht_memo *m, size_t home, uint32_t state, uint32_t key)
+{
+	size_t at = (home + 1) & m->entry_mask;
+
+	if (m->entries[at].state != state || m->entries[at].key != key)
+		return at;
+	return swap_home(m, home, at);
+}
+
+/* As ht_memo_groups(). */
+static inline __attribute__((always_inline)) int
+take_groups(struct ht_memo *m, uint32_t *state, uint64_t *bits, unsigned *n, int counting)
+{
+	const struct ht_memo_entry *entries = m->entries, *e;
+	struct ht_return_stack *stack = &m->walk->stack;
+	uint32_t at = *state, key = 0, context, left;
+	uint64_t rest = *bits;
+	unsigned count = *n, k;
+	int rc = 0;
+
+	for (;;) {
+		size_t slot;
+
+		if (!key) {
+			if (!count)
+				break;
+			k = count < HT_MEMO_GROUP ? count : HT_MEMO_GROUP;
+			key = 1u << k | (uint32_t)(rest >> (64 - k));
+			rest <<= k;
+			count -= k;
+		}
+		slot = entry_slot(m, at, key);
+		e = &entries[slot];
+		if (e->state != at || e->key != key) {
+			slot = second_slot(m, slot, at, key);
+			e = &entries[slot];
+			if (e->state != at || e->key != key) {
+				left = key;
+				if (key & HT_MEMO_POPPED) {
+					left = (key & ~HT_MEMO_POPPED) >> HT_MEMO_CONTEXT_BITS;
+					ht_return_stack_push(stack, key & HT_MEMO_CONTEXT_MAX);
+				}
+				goto give_back;
+			}
+		}
+		m->counts[slot]++;
+		at = e->next;
+		key = 0;
+		rc = counting || !m->run_of[slot] ? 0 : ht_run_give(&m->runs, m->run_of[slot], m->walk);
+		if (rc < 0)
+			break;
+		if (!e->end)
+			continue;
+		context = e->end & HT_MEMO_CONTEXT_MAX;
+		left = (e->end & ~HT_MEMO_RETURNS) >> HT_MEMO_CONTEXT_BITS;
+		if (context)
+			ht_return_stack_push_all(stack, &m->walk->contexts, context);
+		if (!left)
+			continue;
+		rc = !(e->end & HT_MEMO_RETURNS);
+		context = rc ? 0 : ht_return_stack_pop(stack);
+		if (!context)
+			goto give_back;
+		key = context | left << HT_MEMO_CONTEXT_BITS | HT_MEMO_POPPED;
+	}
+	*state = at;
+	*bits = rest;
+	*n = count;
+	return rc;
+give_back:
+	k = 31 - (unsigned)__builtin_clz(left);
+	*state = at;
+	*bits = rest >> k | (uint64_t)left << (63 - k) << 1;
+	*n = count + k;
+	return rc;
+}
+
+int
+ht_memo_groups(struct ht_memo *m, uint32_t *state, uint64_t *bits, unsigned *n)
+{
+	return m->run_of ? take_groups(m, state, bits, n, 0) : take_groups(m, state, bits, n, 1);
 }
 
 int
@@ -569,8 +415,8 @@ ht_memo_target(struct ht_memo *m, uint32_t *state, uint64_t ip, uint32_t *bits, 
 	e->count++;
 	*state = e->next;
 	if (e->drops)
-		ht_return_stack_drop(&m->walk->stack, &m->walk->contexts);
-	if (e->run && (rc = give_run(m, e->run)) < 0)
+		ht_return_stack_pop(&m->walk->stack);
+	if (e->run && (rc = ht_run_give(&m->runs, e->run, m->walk)) < 0)
 		return rc;
 	rc = take_end(m, e->end, bits, &key);
 	return rc == 3 ? follow(m, state, bits, key, SIZE_MAX) : rc;
@@ -583,7 +429,7 @@ ht_memo_enter(struct ht_memo *m)
 
 	if (!w->block || w->block->end == HT_END_DEAD)
 		w->block = ht_graph_block(&w->graph, w->ip, w->mode);
-	return w->block ? state_of(m, w->block) : 0;
+	return w->block ? ht_memo_state(m, w->block) : 0;
 }
 
 void
@@ -600,14 +446,14 @@ ht_memo_leave(struct ht_memo *m, uint32_t state)
 int
 ht_memo_fold(struct ht_memo *m)
 {
-	struct trip t;
+	struct ht_trip t;
 
 	for (size_t i = 0; i <= m->entry_mask; i++) {
 		if (!m->counts[i])
 			continue;
-		t = set_out(m, m->entries[i].state, m->entries[i].key, TELL_COUNTS, m->counts[i]);
+		t = set_out(m, m->entries[i].state, m->entries[i].key, HT_TELL_COUNTS, m->counts[i]);
 		m->counts[i] = 0;
-		if (m->walk->edges && (walk_outcomes(&t) < 0 || t.no_memory))
+		if (m->walk->edges && (ht_trip_outcomes(&t) < 0 || t.no_memory))
 			return -HT_ENOMEM;
 	}
 	for (size_t i = 0; i <= m->target_mask; i++) {
@@ -615,9 +461,11 @@ ht_memo_fold(struct ht_memo *m)
 
 		if (!e->state || !e->count)
 			continue;
-		t = set_out(m, e->state, e->bits, TELL_COUNTS, e->count);
+		t = set_out(m, e->state, e->bits, HT_TELL_COUNTS, e->count);
 		e->count = 0;
-		if (m->walk->edges && (walk_target(&t, e->ip) < 0 || walk_outcomes(&t) < 0 || t.no_memory))
+		if (!m->walk->edges)
+			continue;
+		if (ht_trip_target(&t, e->ip) < 0 || ht_trip_outcomes(&t) < 0 || t.no_memory)
 			return -HT_ENOMEM;
 	}
 	return 0;

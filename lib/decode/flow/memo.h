@@ -25,7 +25,7 @@
 #ifndef DECODE_FLOW_MEMO_H
 #define DECODE_FLOW_MEMO_H
 
-#include "decode/flow/walk.h"
+#include "decode/flow/trip.h"
 
 /*
  * key: the outcomes under a stop bit, 0 = free slot; to go on after a return,
@@ -64,14 +64,15 @@ struct ht_memo {
 	struct ht_memo_target *targets;
 	size_t                 entry_mask, target_mask, n_entries, n_targets;
 	struct { struct ht_block **at; size_t n, cap; } states; /* [0] unused */
-	/* A run is a header event whose n says how many follow. */
-	struct { struct ht_event *at; size_t n, cap; } runs;
+	struct ht_runs         runs;
 	uint64_t               since_fold; /* counted since the counts were folded, at most */
 };
 
 int  ht_memo_init(struct ht_memo *m, struct ht_walk *w);
 void ht_memo_fini(struct ht_memo *m);
 
+/* The state in front of `block`; 0 when out of memory. */
+uint32_t ht_memo_state(struct ht_memo *m, struct ht_block *block);
 /* State of the walker's place; 0 when it has none (out of memory). */
 uint32_t ht_memo_enter(struct ht_memo *m);
 /* Put the walker at `state`. */
@@ -136,6 +137,14 @@ ht_memo_short(struct ht_memo *m, uint32_t *state, const uint8_t *p, const uint8_
 	*state = at;
 	return p;
 }
+
+/*
+ * Outcomes *bits (*n of them, the oldest in bit 63) in groups, with the calls and
+ * returns among them, as far as there are entries in their home slots or behind.
+ * Returns 1 when a branch with a target is next, else 0: what is left is for
+ * ht_memo_outcomes().  -HT_ENOMEM.
+ */
+int ht_memo_groups(struct ht_memo *m, uint32_t *state, uint64_t *bits, unsigned *n);
 
 /*
  * Take an indirect target from *state, and then the outcomes *bits (1 = none):

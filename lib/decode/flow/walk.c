@@ -14,6 +14,7 @@ ht_walk_init(struct ht_walk *w, unsigned want, ht_code_read *read, void *arg)
 	memset(w, 0, sizeof(*w));
 	w->want = want;
 	w->mode = 64;
+	ht_return_stack_clear(&w->stack);
 	ht_graph_init(&w->graph, read, arg);
 	return ht_contexts_init(&w->contexts);
 }
@@ -44,7 +45,7 @@ ht_walk_mode(struct ht_walk *w, unsigned mode)
 void
 ht_walk_clear_stack(struct ht_walk *w)
 {
-	memset(&w->stack, 0, sizeof(w->stack));
+	ht_return_stack_clear(&w->stack);
 	w->unsure = 0;
 }
 
@@ -156,7 +157,7 @@ note_branch(struct ht_walk *w, const struct ht_block *b)
 		push(w, b);
 	/* [PT 33.4.2.2]: each near return takes its call off, one that is not compressed too. */
 	if (b->insn == HT_INSN_RET)
-		ht_return_stack_drop(&w->stack, &w->contexts);
+		ht_return_stack_pop(&w->stack);
 }
 
 static int
@@ -260,8 +261,6 @@ compressed_return(struct ht_walk *w, struct ht_block *b, int taken)
 		return misfit(w, HT_GAP_MISMATCH, "a compressed return without a call before it");
 	}
 	to = top->addr;
-	if (top->below)
-		ht_return_stack_push(&w->stack, top->below);
 	tell_block(w, b);
 	tell_branch(w, b, to, HT_BR_TAKEN);
 	ht_walk_set(w, to, w->mode);

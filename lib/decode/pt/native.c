@@ -185,14 +185,14 @@ forget_code(struct ht_pt_engine *e)
 {
 	const struct ht_range *ranges;
 	uint32_t n;
-	int rc = ht_memo_fold(&e->memo); /* by the code that was counted */
+	int rc = ht_pt_fold(e); /* by the code that was counted */
 
 	if (rc < 0)
 		return rc;
 	ranges = ht_view_changes(e->d->view, &n);
 	if (n == 0 || ht_graph_invalidate(&e->walk.graph, ranges, n) == 0)
 		return 0;
-	return ht_memo_reset(&e->memo);
+	return ht_pt_forget(e);
 }
 
 /* The time of the next TSC packet; UINT64_MAX when none follows nearby. */
@@ -344,7 +344,8 @@ native_open(struct ht_decoder *d, struct ht_diag *diag)
 	d->state = e;
 	e->d = d;
 	ht_pt_input_init(&e->in, d->stream);
-	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0 || ht_memo_init(&e->memo, &e->walk) < 0)
+	if (ht_walk_init(&e->walk, d->want, read_code, d) < 0 ||
+	    ht_memo_init(&e->memo, &e->walk) < 0 || ht_hops_init(&e->hops, &e->memo) < 0)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory");
 	ht_pt_time_init(&e->time, &d->info->cpu);
 	if (d->stream->cpu != -1)
@@ -377,6 +378,7 @@ native_close(struct ht_decoder *d)
 
 	if (!e)
 		return;
+	ht_hops_fini(&e->hops);
 	ht_memo_fini(&e->memo);
 	ht_edges_fini(&e->edges);
 	ht_walk_fini(&e->walk);
@@ -446,7 +448,7 @@ ht_pt_count(struct ht_pt_engine *e)
 	if (!e->walk.edges) {
 		e->walk.edges = &e->edges;
 		e->walk.want = 0;
-		rc = ht_memo_reset(&e->memo); /* made for events */
+		rc = ht_pt_forget(e); /* made for events */
 	}
 	if (rc == 0 && e->change_due)
 		rc = apply_change(e);
@@ -470,7 +472,7 @@ native_count(struct ht_decoder *d, struct ht_counts *out)
 		rc = ht_pt_count(e);
 	e->kept = 0;
 	if (rc == 0)
-		rc = ht_memo_fold(&e->memo);
+		rc = ht_pt_fold(e);
 	if (rc == 0)
 		rc = ht_edges_take(&e->edges, &e->walk.graph, out, &d->stats.instructions,
 		                   &d->stats.branches);

@@ -11,6 +11,7 @@
 #define DECODE_PT_NATIVE_H
 
 #include "decode/engine.h"
+#include "decode/flow/hop.h"
 #include "decode/flow/memo.h"
 #include "decode/flow/walk.h"
 #include "decode/pt/errata.h"
@@ -48,6 +49,7 @@ struct ht_pt_engine {
 	uint64_t           passed;      /* bytes in front of where decoding began */
 	struct ht_walk     walk;
 	struct ht_memo     memo;
+	struct ht_hops     hops;
 	struct ht_edges    edges;       /* for ht_decoder_count() */
 	struct ht_pt_time  time;
 	size_t             handed;      /* events of walk.out given out already */
@@ -157,5 +159,9 @@ int  ht_pt_enters_vm(const struct ht_pt_engine *e, uint64_t ip);
  * less than `limit` events wait.  0, or -HT_E...; maybe nothing was done.
  */
 int ht_pt_fast(struct ht_pt_engine *e, size_t limit);
+/* Count everything in the blocks and edges. 0, or -HT_ENOMEM. */
+int ht_pt_fold(struct ht_pt_engine *e);
+/* Forget all that was made of the code; counts must have been folded. 0, or -HT_ENOMEM. */
+int ht_pt_forget(struct ht_pt_engine *e);
 
 #endif
