@@ -53,6 +53,9 @@ struct ht_diag {
 /* The fixed text of error `err` (positive or negative); never NULL. */
 const char *ht_strerror(int err);
 
+/* What to do about errno `err` where a limit of the shell is behind it: "; raise ...", else "". */
+const char *ht_limit_hint(int err);
+
 /*
  * Fill `diag` (may be NULL) and return -err, so that failing is one line:
  *	return ht_fail(diag, HT_EFORMAT, path, off, "data.size", "is %llu ...", ...);

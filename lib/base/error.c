@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,14 @@ ht_strerror(int err)
 	unsigned e = err < 0 ? 0u - (unsigned)err : (unsigned)err;
 
 	return e < HT_ERROR_COUNT ? texts[e] : "unknown error";
+}
+
+const char *
+ht_limit_hint(int err)
+{
+	return err == EMFILE  ? "; raise the limit that ulimit -n shows"
+	       : err == EFBIG ? "; raise the limit that ulimit -f shows"
+	                      : "";
 }
 
 int

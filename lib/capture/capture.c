@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,44 @@ named(const char *output, const char *suffix, char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%s%s", output, suffix);
 }
 
+/* A file that could not be begun is none, unless another recording has it. */
+static void
+drop_begun(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && !is_being_written(path))
+		unlink(path);
+}
+
+/* What a recording left that was broken off before its file had its name: the next one keeps it. */
+static void
+keep_begun(const struct ht_capture_config *config, const char *path)
+{
+	char kept[PATH_MAX];
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size || is_being_written(path) ||
+	    snprintf(kept, sizeof(kept), "%s.old", path) >= (int)sizeof(kept))
+		return;
+	if (rename(path, kept) == 0)
+		say(config, "a recording that was broken off %s %.500s", "is kept as", kept);
+}
+
+/* The limit on the size of files is told by an error, not by a signal: the program's is as it was. */
+static int
+open_writer(const char *path, const struct ht_perf_writer_config *wc, struct ht_perf_writer **out,
+            struct ht_diag *diag)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	int rc;
+
+	sigaction(SIGXFSZ, &ignore, &old);
+	rc = ht_perf_writer_open(path, wc, out, diag);
+	sigaction(SIGXFSZ, &old, NULL);
+	return rc;
+}
+
 int
 ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
                struct ht_perf_writer **out, struct ht_diag *diag)
@@ -274,9 +313,12 @@ ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writ
 
 	mine.name = config->output;
 	named(config->output, BEGUN, path);
-	rc = ht_perf_writer_open(path, &mine, out, diag);
-	if (rc < 0)
+	keep_begun(config, path);
+	rc = open_writer(path, &mine, out, diag);
+	if (rc < 0) {
+		drop_begun(path);
 		return rc;
+	}
 	/* Of two that begin at one moment, one had the lock first; by now it may have its name. */
 	rc = check_output(config->output, diag);
 	if (rc == 0)

@@ -95,7 +95,8 @@ ht_child_start(struct ht_child *c, const char *file, char *const argv[], struct 
 
 	memset(c, 0, sizeof(*c));
 	if (pipe2(report, O_CLOEXEC) < 0)
-		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s", strerror(errno));
+		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s%s", strerror(errno),
+		               ht_limit_hint(errno));
 	atomic_store(&child_pid, 0);
 	atomic_store(&terminal_stop, 0);
 	atomic_store(&continued, 0);

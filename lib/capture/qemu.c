@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Software trace unit: QEMU user mode with our plugin. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +261,11 @@ launch(struct recording *r, const struct ht_program *program, struct ht_diag *di
 	char **argv;
 	int rc;
 
-	if (find_emulator(emulator) || find_plugin(plugin))
+	rc = find_emulator(emulator);
+	if (rc == -EMFILE)
+		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, EMULATOR, "cannot be read: %s%s",
+		               strerror(-rc), ht_limit_hint(-rc));
+	if (rc || find_plugin(plugin))
 		return ht_fail(diag, HT_EUNSUPPORTED, NULL, HT_NO_OFFSET, "qemu",
 		               "the emulator or its plugin is gone; hwtrace check tells more");
 	plugin_argument(option, sizeof(option), plugin, r->shm.path);

@@ -124,8 +124,8 @@ ht_shm_create(const struct ht_shm_config *config, struct ht_shm *out, struct ht_
 	out->fd = memory_file(out->path, sizeof(out->path), total);
 	if (out->fd < 0)
 		return ht_fail(diag, HT_EIO, out->path, HT_NO_OFFSET, NULL,
-		               "cannot create the memory shared with the traced program: %s%s", strerror(errno),
-		               errno == EFBIG ? "; raise the limit that ulimit -f shows" : "");
+		               "cannot create the memory shared with the traced program: %s%s",
+		               strerror(errno), ht_limit_hint(errno));
 	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
 	if (map == MAP_FAILED) {
 		close(out->fd);

@@ -23,9 +23,10 @@
 static int
 io_failed(struct ht_perf_writer *w, int err)
 {
-	return ht_fail(&w->diag, HT_EIO, w->path, w->pos, "",
-	               "cannot write the capture: %s; what was written up to here can be read",
-	               strerror(err));
+	return ht_fail(&w->diag, HT_EIO, w->path, w->pos, "", "cannot write the capture: %s%s; %s",
+	               strerror(err), ht_limit_hint(err),
+	               w->pos > w->data_offset ? "what was written up to here can be read"
+	                                       : "nothing was recorded");
 }
 
 /* Write all of `iov`, which is used up.  The first error stays. */

@@ -163,7 +163,8 @@ open_file(struct ht_perf_writer *w, const char *path)
 	if (w->fd < 0) {
 		err = errno;
 		ht_fail(&w->diag, err == EACCES || err == EPERM || err == EROFS ? HT_EPERM : HT_EIO,
-		        w->path, HT_NO_OFFSET, "", "cannot create the capture: %s", strerror(err));
+		        w->path, HT_NO_OFFSET, "", "cannot create the capture: %s%s", strerror(err),
+		        ht_limit_hint(err));
 	} else if (lseek(w->fd, 0, SEEK_CUR) < 0) {
 		ht_fail(&w->diag, HT_EIO, w->path, HT_NO_OFFSET, "",
 		        "a capture cannot be written to a pipe or terminal; give a file");

@@ -157,6 +157,29 @@ says disk-full-text 'full.data: offset 0x[0-9a-f]*: cannot write' err.txt
 says disk-full-runs-on 'the program runs on' err.txt
 check disk-full-readable complete full.data
 
+# Not even a header: a message, a status, and no file.
+text=$( (ulimit -f 0; exec "$hwtrace" record -o none.data true) 2>&1)
+[ $? -eq 125 ] && pass no-room-status || fail no-room-status "$text"
+echo "$text" >got.txt
+says no-room-text '^hwtrace: .*: cannot .*File too large; raise the limit that ulimit -f shows' got.txt
+[ -z "$(find . -name 'none.data*')" ] && pass no-room-no-file || fail no-room-no-file "$(ls none.data*)"
+text=$( (ulimit -n 5; exec "$hwtrace" record -o none.data true) 2>&1)
+[ $? -eq 125 ] && pass no-descriptors-status || fail no-descriptors-status "$text"
+echo "$text" >got.txt
+says no-descriptors-text '^hwtrace: .*Too many open files; raise the limit that ulimit -n shows' got.txt
+[ -z "$(find . -name 'none.data*')" ] && pass no-descriptors-no-file || fail no-descriptors-no-file "$(ls none.data*)"
+
+# What was broken off before the file had its name is told, can be read, and is kept.
+cp full.data broken.data.recording
+"$hwtrace" script -i broken.data >out.txt 2>err.txt
+[ $? -eq 1 ] && pass broken-off-status || fail broken-off-status "$(cat err.txt)"
+says broken-off-text 'broken.data: no such file; a recording .* is read with -i broken.data.recording$' err.txt
+check broken-off-readable complete broken.data.recording
+"$hwtrace" record -q -o broken.data true 2>err.txt
+says broken-off-kept-text 'a recording that was broken off is kept as broken.data.recording.old' err.txt
+same broken-off-kept full.data broken.data.recording.old
+check broken-off-next complete broken.data
+
 # -- processes and threads ----------------------------------------------------------
 status children 3 sh -c 'for i in 1 2 3 4 5; do /bin/true; done; (exit 2); /bin/echo x | /bin/cat; exit 3'
 says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt

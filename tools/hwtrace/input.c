@@ -57,12 +57,20 @@ check_engine(const char *name)
 static int
 open_failed(const char *path, const struct ht_diag *diag)
 {
+	char begun[4096];
 	struct stat st;
 
-	if (strcmp(path, "-") && stat(path, &st) < 0 && errno == ENOENT)
-		return tool_error("%s: no such file; make one with 'hwtrace record -o %s -- PROGRAM', "
-		                  "or name another with -i", path, path);
-	return tool_fail(diag);
+	if (!strcmp(path, "-") || stat(path, &st) == 0 || errno != ENOENT)
+		return tool_fail(diag);
+	if (snprintf(begun, sizeof(begun), "%s.recording", path) < (int)sizeof(begun) &&
+	    stat(begun, &st) == 0)
+		return tool_error(
+		    "%s: no such file; a recording of this name was broken off, or is just "
+		    "beginning: what there is of it is read with -i %s",
+		    path, begun);
+	return tool_error("%s: no such file; make one with 'hwtrace record -o %s -- PROGRAM', "
+	                  "or name another with -i",
+	                  path, path);
 }
 
 int
