@@ -58,7 +58,7 @@ whole = totals()
 times = sorted({r[2] for r in everything})
 first, last = times[0], times[-1]
 rng = random.Random(4)
-cuts = [rng.choice(times), rng.randrange(first, last)]
+cuts = [times[len(times) // 2], times[len(times) * 5 // 6], rng.randrange(first, last)]
 for a in cuts:
     b = min(last, a + rng.randrange((last - first) // 3))
     want = [r for r in everything if a <= r[2] <= b]
