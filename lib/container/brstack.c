@@ -410,7 +410,7 @@ read_lines(struct ht_container *c, struct brstack *b)
 	while (p < end) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p));
 		struct text line = { p, stop ? stop : end };
-		struct item it = { .order = ++order };
+		struct item it = { .order = order + 1 };
 		int rc = parse_line(b, line, &it);
 
 		if (rc < 0)
@@ -426,6 +426,7 @@ read_lines(struct ht_container *c, struct brstack *b)
 			b->timed |= it.rec.time != 0;
 			*slot = it;
 		}
+		order++;
 		p = stop ? stop + 1 : end;
 	}
 	return 0;

@@ -90,10 +90,11 @@ ht_limits_perf(const char *text, size_t size, struct ht_limit **out, uint32_t *n
 {
 	size_t max = size / strlen("filter 0/1") + 1, len = strnlen(text, size), count = 0;
 	struct ht_limit *all = calloc(1, max * sizeof(*all) + len + 1);
-	char *at = (char *)(all + max);
+	char *at;
 
 	if (!all)
 		return -HT_ENOMEM;
+	at = (char *)(all + max);
 	memcpy(at, text, len);
 	while (*(at += strspn(at, BETWEEN))) {
 		if (count == max || !parse_perf(&at, &all[count])) {

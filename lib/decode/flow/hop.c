@@ -235,16 +235,16 @@ make(struct ht_hops *h, const struct ht_hop_key *k, int *rc)
 	}
 	known = known_slot(h, &x);
 	ht_trip_end_run(&t, x.count, *known != 0);
-	if (*known)
-		return *known;
-	if (h->n == h->cap) {
-		*rc = grow(h);
-		if (*rc < 0)
-			return 0;
-		known = known_slot(h, &x);
+	if (!*known) {
+		if (h->n == h->cap) {
+			*rc = grow(h);
+			if (*rc < 0)
+				return 0;
+			known = known_slot(h, &x);
+		}
+		h->at[h->n] = x;
+		*known = (uint32_t)h->n++;
 	}
-	h->at[h->n] = x;
-	*known = (uint32_t)h->n++;
 	return *known;
 }
 

@@ -338,6 +338,7 @@ take_groups(struct ht_memo *m, uint32_t *state, uint64_t *bits, unsigned *n, int
 			if (!count)
 				break;
 			k = count < HT_MEMO_GROUP ? count : HT_MEMO_GROUP;
+			/* cppcheck-suppress shiftTooManyBits; count is not 0 */
 			key = 1u << k | (uint32_t)(rest >> (64 - k));
 			rest <<= k;
 			count -= k;

@@ -353,6 +353,7 @@ static int
 take_slow_group(struct fast *f)
 {
 	unsigned k = f->n < HT_MEMO_GROUP ? f->n : HT_MEMO_GROUP, left;
+	/* cppcheck-suppress shiftTooManyBits; f->n is not 0 */
 	uint32_t group = 1u << k | (uint32_t)(f->bits >> (64 - k));
 	int rc = ht_memo_outcomes(&f->e->memo, &f->state, &group);
 
