@@ -55,6 +55,13 @@ take_gap(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time, uin
 	return 0;
 }
 
+static int
+take_killed(void *arg, uint32_t index, int32_t pid, int32_t tid, uint64_t time)
+{
+	(void)arg, (void)index, (void)pid, (void)tid, (void)time;
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
@@ -63,7 +70,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct ht_shm shm;
 	struct ht_shm_config sc = { .ring_size = HT_SHM_RING_MIN, .n_slots = 2, .sideband_size = SIDEBAND };
 	struct ht_drain_config dc = { .clock = { .valid = 1, .mult = 1 },
-	                              .sink = { take_record, take_trace, take_gap, NULL, NULL } };
+	                              .sink = { take_record, take_trace, take_gap, take_killed, NULL, NULL } };
 	struct ht_drain *d;
 	struct ht_shm_slot *slot;
 	uint64_t words[6];
