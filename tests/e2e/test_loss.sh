@@ -133,7 +133,7 @@ check "killed: no function is unknown for that" none_unknown run.json
 run=$(nm -S "$programs/killed" | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) t run$/\1 \2/p')
 for e in $engines; do
 	"$hwtrace" info --losses --engine "$e" run.data >run.info 2>/dev/null
-	_ip=$(sed -n 's/^  stream 0 offset 0x[0-9a-f]*: killed while running, 0 bytes, after \(0x[0-9a-f]*\),.*: its thread was killed.*/\1/p' run.info)
+	_ip=$(sed -n 's/^  stream [0-9]* offset 0x[0-9a-f]*: killed while running, 0 bytes, after \(0x[0-9a-f]*\),.*: its thread was killed.*/\1/p' run.info)
 	# A program that may lie anywhere lies at the start of a page.
 	_at=$((${_ip:-0} & 4095)) _from=$((0x${run% *} & 4095)) _to=$(((0x${run% *} & 4095) + 0x${run#* }))
 	check "killed: in the function that counts, by $e" test "$_at" -ge "$_from" -a "$_at" -lt "$_to"
