@@ -21,10 +21,11 @@
 
 #include "decode/engine.h"
 
-#define PIECE      (256u << 10) /* bytes; a stretch can be cut behind the piece at hand */
-#define CUT_PIECES 4            /* no less is worth a worker that starts cold */
-#define LIVE       3            /* stretches a worker, done ones included: memory is bounded */
-#define WRONG_MAX  8            /* a stream of which so many begin wrong is cut no more */
+#define PIECE       (256u << 10) /* bytes; a stretch can be cut behind the piece at hand */
+#define MOST_PIECES 65536u       /* of a stream */
+#define CUT_PIECES  4            /* no less is worth a worker that starts cold */
+#define LIVE        3            /* stretches a worker, done ones included: memory is bounded */
+#define WRONG_MAX   8            /* a stream of which so many begin wrong is cut no more */
 
 enum state { WAITING, WORKING, DONE };
 
@@ -448,15 +449,19 @@ decode(struct stretch *x, uint64_t stop, int *rc)
 	return outcome == GOES_ON && ways(x) && ways(x)->missed(x->decoder) ? MISSED : outcome;
 }
 
-/* How far `x` may go before it asks again. */
+/* How far `x` may go before it asks again: offsets may leap over what no file holds. */
 static uint64_t
 grant(const struct job *j, struct stretch *x)
 {
+	uint64_t piece = x->stream->size / MOST_PIECES;
+
+	if (piece < j->piece)
+		piece = j->piece;
 	if (x->begin && !x->noted)
 		return x->begin;
-	if (ways(x) && x->granted < x->end && x->end - x->granted > j->piece &&
-	    x->granted < x->stream->size && x->stream->size - x->granted > j->piece)
-		x->granted += j->piece;
+	if (ways(x) && x->granted < x->end && x->end - x->granted > piece &&
+	    x->granted < x->stream->size && x->stream->size - x->granted > piece)
+		x->granted += piece;
 	else
 		x->granted = x->end;
 	return x->granted;

@@ -53,3 +53,25 @@ done
 
 "$hwtrace" coverage -i "$tmp/gzip.data" -j 5000 >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 64 ] && grep -q -- --jobs "$tmp/err" && pass "too many threads" || fail "too many threads" "$(cat "$tmp/err")"
+
+# A chunk that claims to stand at an offset far away: what no file holds takes no time.
+cat >"$tmp/far.py" <<'PY'
+import struct, sys
+b = bytearray(open(sys.argv[1], "rb").read())
+at, size = struct.unpack_from("<QQ", b, 40)
+end = at + size
+while at < end:
+    kind, _, n = struct.unpack_from("<IHH", b, at)
+    if kind == 71:  # AUXTRACE: the bytes of trace follow
+        struct.pack_into("<Q", b, at + 16, 1 << 52)
+        n += struct.unpack_from("<Q", b, at + 8)[0]
+    at += n
+open(sys.argv[2], "wb").write(b)
+PY
+record hello "$samples/hello"
+python3 "$tmp/far.py" "$tmp/hello.data" "$tmp/far.data"
+for j in 1 2; do
+	timeout 60 "$hwtrace" coverage -i "$tmp/far.data" -j "$j" >"$tmp/out" 2>"$tmp/err"
+	[ $? -eq 0 ] && grep -q '^lost: AUX data lost (1 place, 4503599627370496 bytes)' "$tmp/err" &&
+		pass "trace far away, by $j threads" || fail "trace far away, by $j threads" "$(cat "$tmp/err")"
+done
