@@ -133,10 +133,11 @@ check "killed: no function is unknown for that" none_unknown run.json
 run=$(nm -S "$programs/killed" | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) t run$/\1 \2/p')
 for e in $engines; do
 	"$hwtrace" info --losses --engine "$e" run.data >run.info 2>/dev/null
-	_ip=$(sed -n 's/^  stream [0-9]* offset 0x[0-9a-f]*: killed while running, 0 bytes, after \(0x[0-9a-f]*\),.*: its thread was killed.*/\1/p' run.info)
+	_ip=$(sed -n 's/^  stream [0-9]* offset 0x[0-9a-f]*: killed while running, [0-9]* bytes, after \(0x[0-9a-f]*\),.*: its thread was killed.*/\1/p' run.info)
 	# A program that may lie anywhere lies at the start of a page.
 	_at=$((${_ip:-0} & 4095)) _from=$((0x${run% *} & 4095)) _to=$(((0x${run% *} & 4095) + 0x${run#* }))
-	check "killed: in the function that counts, by $e" test "$_at" -ge "$_from" -a "$_at" -lt "$_to"
+	[ "$_at" -ge "$_from" ] && [ "$_at" -lt "$_to" ] && pass "killed: in the function that counts, by $e" ||
+		fail "killed: in the function that counts, by $e" "$(sed -n '/^losses/,$p' run.info)"
 done
 check "killed: the engines agree" "$hwtrace" verify run.data
 perf script -i run.data --itrace=i1000000i -F ip >/dev/null 2>perf.err
