@@ -9,8 +9,9 @@ top=$PWD
 
 # against NAME SOURCE EXPLAINED ARGUMENT...
 against() {
-	name=$1 source=$top/$2 explained=$3 dir=$tmp/$1
+	name=$1 source=$2 explained=$3 dir=$tmp/$1
 	shift 3
+	case $source in /*) ;; *) source=$top/$source ;; esac
 	mkdir -p "$dir/gcov"
 	if ! gcc -O0 -g -o "$dir/plain" "$source" || ! gcc -O0 -g --coverage -o "$dir/gcov/prog" "$source"; then
 		fail "gcov: $name" "the program does not build"
@@ -40,3 +41,57 @@ printf 'count\t%s\tsetjmp returns twice\n' "$n" >"$tmp/twice"
 against shapes-0 tests/programs/covercase.c "$tmp/twice"
 against shapes-3 tests/programs/covercase.c "$tmp/twice" 3
 against shapes-9 tests/programs/covercase.c "$tmp/twice" 9 again
+
+# What the manual names: a conditional on two lines, and what a handler breaks off.
+cat >"$tmp/jumps.c" <<'C'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+
+static sigjmp_buf back;
+static volatile int zero, caught;
+
+static void
+on_signal(int sig)
+{
+	caught++;
+	siglongjmp(back, sig);
+}
+
+static int
+pick(int n)
+{
+	int two = n & 1 ? n + 10 /* both */
+	                : n - 10;
+	return two;
+}
+
+int
+main(void)
+{
+	volatile int sum = 0;
+
+	signal(SIGFPE, on_signal);
+	for (int i = 0; i < 7; i++)
+		sum += pick(i);
+	for (volatile int i = 0; i < 3; i++) { /* again */
+		if (sigsetjmp(back, 1) == 0) {
+			sum++;
+			sum /= zero;
+			sum++; /* never */
+		}
+		sum += i; /* behind */
+	}
+	printf("%d %d\n", sum, caught);
+	return 0;
+}
+C
+while read -r kind mark reason; do
+	printf '%s\t%s\t%s\n' "$kind" "$(grep -n "/\* $mark \*/" "$tmp/jumps.c" | cut -d: -f1)" "$reason"
+done >"$tmp/exceptions" <<'EOF'
+count both gcov adds up both lines of the expression
+count again gcov counts twice behind the siglongjmp
+hit never gcov takes what the signal broke off for finished
+count behind gcov counts twice behind the siglongjmp
+EOF
+against jumps "$tmp/jumps.c" "$tmp/exceptions"

@@ -18,6 +18,8 @@ for c in $commands; do
 	[ -z "$gone" ] && pass "man page of $c has no option too many" || fail "man page of $c has no option too many" "$gone"
 	grep -q "hwtrace-$c" man/hwtrace.1 || fail "man page of $c" "man/hwtrace.1 does not refer to it"
 done
+check "man/hwtrace.1 tells once where output goes" \
+	test "$(grep -c 'everything else to standard error' man/hwtrace.1)" = 1
 if command -v mandoc >/dev/null; then
 	check "mandoc finds nothing to warn of" mandoc -T lint -W warning man/*.1
 else
