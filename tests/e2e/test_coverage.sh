@@ -116,6 +116,8 @@ cov -o "$tmp/report" -- sh -c 'kill -TERM $$' >"$tmp/out" 2>"$tmp/err"
 is "death by a signal gives 128 + its number" 143 $?
 cov -- "$tmp/no-such-program" >"$tmp/out" 2>&1
 is "a program that is not there" 127 $?
+(cd "$tmp" && cov -- ./nope >out 2>err)
+is "and told in plain words" "hwtrace: ./nope: No such file or directory" "$(cat "$tmp/err")"
 cov "$tmp/no-such-file" >"$tmp/out" 2>&1
 is "a capture that is not there" 1 $?
 cov --trace x "$tmp/little.data" >"$tmp/out" 2>&1

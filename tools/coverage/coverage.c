@@ -74,15 +74,6 @@ note(void *arg, const char *text)
 	tool_warn("%s", text);
 }
 
-static int
-record_failed(const struct ht_diag *diag)
-{
-	tool_fail(diag);
-	if (diag->error == HT_ECHILD && (!strcmp(diag->field, "126") || !strcmp(diag->field, "127")))
-		return atoi(diag->field);
-	return EXIT_RECORD;
-}
-
 /* Status that a shell would give the program; 0 = it went well.  Says so when it did not. */
 static int
 program_status(int wait_status)
@@ -107,7 +98,7 @@ record(const struct cover_opts *o, char **argv, const char *path, int *program)
 	struct ht_diag diag = { 0 };
 
 	if (ht_capture_run(&config, &result, &diag) < 0)
-		return record_failed(&diag);
+		return tool_record_fail(&diag);
 	*program = program_status(result.wait_status);
 	return EXIT_OK;
 }

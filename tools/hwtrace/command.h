@@ -70,6 +70,8 @@ extern const struct command *const commands[];
 
 /* "hwtrace: <line of diag>" on stderr; returns EXIT_ERROR. */
 int tool_fail(const struct ht_diag *diag);
+/* A recording that failed: the same, but returns EXIT_RECORD, or 126 or 127 as a shell would. */
+int tool_record_fail(const struct ht_diag *diag);
 int tool_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

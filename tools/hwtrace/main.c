@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <hwtrace/decoder.h>
@@ -47,6 +48,20 @@ tool_fail(const struct ht_diag *diag)
 
 	fprintf(stderr, "hwtrace: %s\n", ht_diag_line(diag, line, sizeof(line)));
 	return EXIT_ERROR;
+}
+
+int
+tool_record_fail(const struct ht_diag *diag)
+{
+	int program;
+
+	if (diag->error != HT_ECHILD) {
+		tool_fail(diag);
+		return EXIT_RECORD;
+	}
+	program = !strcmp(diag->field, "126") || !strcmp(diag->field, "127");
+	tool_error("%s%s%s", diag->file, diag->file[0] ? ": " : "", diag->text);
+	return program ? atoi(diag->field) : EXIT_RECORD;
 }
 
 int

@@ -53,19 +53,6 @@ note(void *arg, const char *text)
 	tool_warn("%s", text);
 }
 
-static int
-own_failure(const struct ht_diag *diag)
-{
-	if (diag->error == HT_ECHILD) {
-		tool_error("%s%s%s", diag->file, diag->file[0] ? ": " : "", diag->text);
-		if (!strcmp(diag->field, "126") || !strcmp(diag->field, "127"))
-			return atoi(diag->field);
-		return EXIT_RECORD;
-	}
-	tool_fail(diag);
-	return EXIT_RECORD;
-}
-
 /* End as the program did: its status, or by the signal that killed it. */
 static int
 end_as(int wait_status)
@@ -162,7 +149,7 @@ run(int argc, char **argv)
 	free(o.modules.at);
 	free(o.filters.at);
 	if (rc < 0)
-		return own_failure(&diag);
+		return tool_record_fail(&diag);
 	if (!o.quiet)
 		closing_line(&result, o.output);
 	return end_as(result.wait_status);
