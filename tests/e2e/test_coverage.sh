@@ -124,6 +124,40 @@ cov --trace x "$tmp/little.data" >"$tmp/out" 2>&1
 is "options of a command without a command" 64 $?
 is "nothing is left behind in TMPDIR" 0 "$(mkdir "$tmp/t"; TMPDIR=$tmp/t cov -o "$tmp/report" -- "$tmp/little" >/dev/null 2>&1; ls "$tmp/t" | wc -l)"
 
+# -- what is read is not written to, by whatever name
+cp "$tmp/little.data" "$tmp/kept.data"
+ln -s kept.data "$tmp/soft" && ln "$tmp/kept.data" "$tmp/hard"
+spared() { # OPTION OUT ARGUMENT...
+	option=$1 out=$2
+	shift 2
+	cov "$option" "$out" "$@" >"$tmp/out" 2>"$tmp/err"
+	is "$option is not the capture: status" 1 $?
+	want="hwtrace: $out: is the capture itself; name another file with $option"
+	is "$option is not the capture: told" "$want" "$(cat "$tmp/err" "$tmp/out")"
+	same "$option is not the capture: kept" "$tmp/little.data" "$tmp/kept.data"
+}
+outputs=$(cov --help | sed -n 's/^  .*--\([a-z0-9-]*\) \(FILE\|DB\|DIR\)  .*/\1/p' |
+	grep -vx 'input\|pt\|pages\|map\|symfs\|trace\|output')
+is "options that write" 13 "$(echo $outputs | wc -w)"
+for option in $outputs; do
+	spared "--$option" "$tmp/kept.data" "$tmp/kept.data"
+done
+spared -o "$tmp/kept.data" "$tmp/kept.data"
+spared -o "$tmp/soft" -i "$tmp/kept.data"
+spared --lcov "$tmp/hard" "$tmp/soft"
+cov -o "$tmp/kept.data" - <"$tmp/kept.data" >"$tmp/out" 2>"$tmp/err"
+is "a capture through standard input" 1 $?
+same "is kept" "$tmp/little.data" "$tmp/kept.data"
+cov --json "$tmp/kept.data" "$tmp/little.data" "$tmp/kept.data" >"$tmp/out" 2>"$tmp/err"
+is "one of two captures" 1 $?
+same "is kept too" "$tmp/little.data" "$tmp/kept.data"
+cov --trace "$tmp/new.data" -o "$tmp/new.data" -- touch "$tmp/ran" >"$tmp/out" 2>"$tmp/err"
+is "nor is the trace of a command" 1 $?
+check "which does not run for it" test ! -e "$tmp/ran"
+cov -o "$tmp/kept.data" --pt "$tmp/little.data" --elf "$tmp/kept.data@0x1000" >"$tmp/out" 2>&1
+is "nor is a part of a raw capture" 1 $?
+same "is kept as well" "$tmp/little.data" "$tmp/kept.data"
+
 cov -o /dev/full "$tmp/little.data" >"$tmp/out" 2>"$tmp/err"
 is "a full disk" 1 $?
 check "and told" grep -q "/dev/full: cannot be written: No space left" "$tmp/err"

@@ -131,3 +131,23 @@ for i in range(60):
         print(rc.returncode, text[a - 30:b], new[a - 30:a + 30], rc.stderr[-300:])
 print(("not ok" if bad else "ok") + " reports with a value replaced" + (": see above" if bad else ""))
 P
+
+# -- what is read is not written to
+cp 1.json kept.json
+cp 1.data kept.data
+spared() { # NAME WHAT COMMAND...
+	name=$1 what=$2
+	shift 2
+	"$hwtrace" "$@" >out 2>err
+	is "$name: status" 1 $?
+	says "$name: told" ": is $what itself; name another file with -" err
+	same "$name: the report is kept" 1.json kept.json
+	same "$name: the capture is kept" 1.data kept.data
+}
+spared "merge onto a capture" "the capture" merge -o kept.data kept.data
+spared "merge onto one of two" "one of the inputs" merge --lcov kept.json 2.json kept.json
+spared "merge appends to one of two" "one of the inputs" merge --append ./kept.json 2.json kept.json
+spared "diff onto one of two" "one of the inputs" diff -o kept.json 2.json kept.json
+spared "diff onto its patch" "one of the inputs" \
+	diff -o kept.json --diff-file kept.json 1.json 2.json
+spared "annotate onto the capture" "the capture" annotate -o kept.data main kept.data

@@ -145,8 +145,10 @@ annotate(const struct annotate_opts *o, const char *what, char **paths, int n)
 	struct cover c = { 0 };
 	struct ht_diag diag = { 0 };
 	uint32_t found = 0;
-	int status = cover_open_inputs(&c, &o->input, NULL, paths, n);
+	int status = input_spare(&o->input, (const char *const *)paths, n, o->output, "-o");
 
+	if (status == EXIT_OK)
+		status = cover_open_inputs(&c, &o->input, NULL, paths, n);
 	if (status == EXIT_OK && ht_cov_report_new(c.counts, &config, &r, &diag) < 0)
 		status = tool_fail(&diag);
 	l.f = status == EXIT_OK ? cover_open(path) : NULL;

@@ -120,6 +120,12 @@ int cover_thresholds(const struct report_opts *o, const struct ht_cov_report *r)
 /* report.c: all that the options ask for; EXIT_OK or EXIT_ERROR. */
 /* A place that two reports are to be written to, or NULL. */
 const char *cover_shared_place(const struct report_opts *o);
+/*
+ * Is none of the places, nor `append` (NULL = none), a file that the report is
+ * made from?  EXIT_OK or, told, EXIT_ERROR.
+ */
+int cover_spare_inputs(const struct report_opts *o, const char *append, const struct input_opts *in,
+                       char **paths, int n);
 int cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r);
 
 /* count.c: decode every stream of in->container into c->counts; EXIT_OK or EXIT_ERROR. */

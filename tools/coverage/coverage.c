@@ -199,8 +199,11 @@ static int
 cover(const struct cover_opts *o, char **paths, int n)
 {
 	struct cover c = { .jobs = (unsigned)o->jobs };
-	int status = cover_open_inputs(&c, &o->input, &o->filter, paths, n), loss;
+	int status = cover_spare_inputs(&o->report, o->append, &o->input, paths, n), loss;
 
+	if (status != EXIT_OK)
+		return status;
+	status = cover_open_inputs(&c, &o->input, &o->filter, paths, n);
 	if (status != EXIT_USAGE && c.n_inputs && c.inputs[c.n_inputs - 1].session) {
 		int rc = report(o, &c);
 
@@ -237,6 +240,11 @@ cover_command(struct cover_opts *o, char **argv)
 	if (o->trace ? !(path = strdup(o->trace)) :
 	    asprintf(&made, "%s/hwtrace-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
 		return tool_error("out of memory");
+	/* Not after the program ran, where that can be told. */
+	if (path && cover_spare_inputs(&o->report, o->append, &o->input, &path, 1) != EXIT_OK) {
+		free(path);
+		return EXIT_ERROR;
+	}
 	if (made && !mkdtemp(made)) {
 		status = tool_error("%s: cannot be made: %s", made, strerror(errno));
 		free(made);

@@ -378,8 +378,11 @@ diff(const struct diff_opts *o, char **paths)
 	struct ht_cov_report *r[2] = { NULL, NULL }, sums = { 0 };
 	struct diff d = { 0 };
 	struct cover c = { 0 };
-	int status = o->patch ? patch_open(&d.patch, o->patch) : EXIT_OK;
+	const char *const from[] = { paths[0], paths[1], o->patch };
+	int status = input_spare(&o->load.input, from, o->patch ? 3 : 2, o->output, "-o");
 
+	if (status == EXIT_OK && o->patch)
+		status = patch_open(&d.patch, o->patch);
 	d.patched = o->patch != NULL;
 	for (int i = 0; i < 2 && status == EXIT_OK; i++) {
 		status = load_merged(&o->load, paths + i, 1, &c, &r[i]);

@@ -34,8 +34,11 @@ merge(const struct merge_opts *o, char **paths, int n)
 {
 	struct cover c = { 0 };
 	struct ht_cov_report *r = NULL;
-	int status = load_merged(&o->load, paths, n, &c, &r), loss = EXIT_OK;
+	int status, loss = EXIT_OK;
 
+	status = cover_spare_inputs(&o->report, o->append, &o->load.input, paths, n);
+	if (status == EXIT_OK)
+		status = load_merged(&o->load, paths, n, &c, &r);
 	if (status == EXIT_OK) {
 		status = cover_write_report(&o->report, &c, r);
 		if (o->append && cover_append_sqlite(o->append, &c, r) != EXIT_OK)

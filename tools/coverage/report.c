@@ -35,6 +35,25 @@ cover_shared_place(const struct report_opts *o)
 	return NULL;
 }
 
+int
+cover_spare_inputs(const struct report_opts *o, const char *append, const struct input_opts *in,
+                   char **paths, int n)
+{
+	static const char *const names[] = {
+#define ROW(name, option, help) "--" option,
+		COVER_FORMATS(ROW)
+#undef ROW
+	};
+	const char *const *from = (const char *const *)paths;
+	int status = input_spare(in, from, n, o->output, "-o");
+
+	if (status == EXIT_OK)
+		status = input_spare(in, from, n, o->html, "--html");
+	for (int i = 0; i < COVER_FORMAT_COUNT && status == EXIT_OK; i++)
+		status = input_spare(in, from, n, o->formats[i], names[i]);
+	return status == EXIT_OK ? input_spare(in, from, n, append, "--append") : status;
+}
+
 static void
 print_report(FILE *f, const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
 {

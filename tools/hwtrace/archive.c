@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <hwtrace/archive.h>
 
@@ -72,14 +71,6 @@ collect(const struct input *in, int debug, struct parts *p)
 }
 
 static int
-same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static int
 write_archive(const struct input *in, const struct archive_opts *o)
 {
 	struct parts parts = { 0 };
@@ -91,9 +82,7 @@ write_archive(const struct input *in, const struct archive_opts *o)
 		return tool_error("out of memory");
 	if (!o->out && !strcmp(in->path, "-"))
 		status = tool_error("the capture comes from a pipe: name the archive with -o");
-	else if (same_file(in->path, out))
-		status = tool_error("%s: is the capture itself; name another file with -o", out);
-	else
+	else if ((status = input_spare(&o->input, &in->path, 1, out, "-o")) == EXIT_OK)
 		status = collect(in, o->debug, &parts);
 	if (!status && ht_archive_write(out, in->container, parts.at, parts.n, &diag) < 0)
 		status = tool_fail(&diag);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "input.h"
 
@@ -148,6 +150,52 @@ input_close(struct input *in)
 	ht_container_close(in->container);
 	in->session = NULL;
 	in->container = NULL;
+}
+
+/* Is `out` the regular file `path`, or to become it?  "-" is standard input. */
+static int
+same_file(const char *path, const char *out)
+{
+	struct stat in, st;
+	int rc = strcmp(path, "-") ? stat(path, &in) : fstat(STDIN_FILENO, &in);
+
+	if (rc < 0)
+		return !strcmp(path, out);
+	return S_ISREG(in.st_mode) && stat(out, &st) == 0 && in.st_dev == st.st_dev &&
+	       in.st_ino == st.st_ino;
+}
+
+/* As same_file(), of an option FILE@BASE. */
+static int
+same_elf(const char *elf, const char *out)
+{
+	const char *at = strrchr(elf, '@');
+	char *path = at ? strndup(elf, (size_t)(at - elf)) : NULL;
+	int same = path && same_file(path, out);
+
+	free(path);
+	return same;
+}
+
+int
+input_spare(const struct input_opts *o, const char *const *paths, int n, const char *out,
+            const char *option)
+{
+	const char *named[] = { o->file, o->pt, o->pages, o->map };
+	int same = 0;
+
+	if (!out || !strcmp(out, "-"))
+		return EXIT_OK;
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		same |= named[i] && same_file(named[i], out);
+	for (int i = 0; i < n; i++)
+		same |= same_file(paths[i], out);
+	same |= o->elf && same_elf(o->elf, out);
+	same |= !n && !o->file && !o->pt && same_file(INPUT_DEFAULT, out);
+	if (!same)
+		return EXIT_OK;
+	return tool_error("%s: is %s itself; name another file with %s", out,
+	                  n > 1 ? "one of the inputs" : "the capture", option);
 }
 
 static const char *

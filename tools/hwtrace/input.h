@@ -62,6 +62,14 @@ int input_open(struct input *in, const struct input_opts *opts, const char *oper
 /* As input_open(), without a session: nothing will be decoded. */
 int input_open_container(struct input *in, const struct input_opts *opts, const char *operand);
 void input_close(struct input *in);
+/*
+ * Refuse to write to `out` what is made from the files that the options name or
+ * from `paths`: none of them may be `out`, by whatever name.  `out`: NULL and
+ * "-" are no file; `option` is what named it.  EXIT_OK or, told, EXIT_ERROR; to
+ * be called before anything is opened for writing.
+ */
+int input_spare(const struct input_opts *opts, const char *const *paths, int n, const char *out,
+                const char *option);
 /* A decoder could not be made: says why, names the capture; returns EXIT_ERROR. */
 int input_decode_failed(const struct input *in, const struct ht_diag *diag);
 
