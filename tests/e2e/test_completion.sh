@@ -33,9 +33,9 @@ done
 
 # -- as they are typed: an interactive shell of each kind, the Tab key and what it makes of the line
 terminal=$PWD/tests/tools/terminal.py
-mkdir "$tmp/site" "$tmp/work" "$tmp/work/folder" "$tmp/bin"
+mkdir "$tmp/site" "$tmp/place" "$tmp/place/folder" "$tmp/bin"
 cp "$tmp/_hwtrace" "$tmp/site/"
-: >"$tmp/work/capture.data"
+: >"$tmp/place/capture.data"
 printf '#!/bin/sh\n' >"$tmp/bin/hwtprogram" && chmod +x "$tmp/bin/hwtprogram"
 ln -s "$hwtrace" "$tmp/bin/hwtrace"
 cat >"$tmp/bashrc" <<'E'
@@ -77,7 +77,7 @@ typed() {
 	bash) set -- bash --noprofile --rcfile "$tmp/bashrc" -i ;;
 	zsh) set -- zsh -i ;;
 	esac
-	(cd "$tmp/work" && HT_TEST=$tmp ZDOTDIR=$tmp HOME=$tmp INPUTRC=/dev/null TERM=xterm \
+	(cd "$tmp/place" && HT_TEST=$tmp ZDOTDIR=$tmp HOME=$tmp INPUTRC=/dev/null TERM=xterm \
 		PATH=$tmp/bin:$PATH python3 "$terminal" "$@" <"$tmp/talk") >"$tmp/screen" 2>&1 ||
 		{ fail "a terminal of $1" "$(tail -n 3 "$tmp/screen")"; return 1; }
 }
