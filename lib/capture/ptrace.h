@@ -12,6 +12,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -20,6 +21,7 @@
 #include "encode/step.h"
 
 #define HT_PAGE 4096u
+#define HT_TRAP_FLAG 0x100u /* in EFLAGS */
 
 /* An executable mapping. */
 struct ht_pmap {
@@ -52,6 +54,7 @@ struct ht_pinsn {
 #define HT_PI_POPF    0x04u /* may set the trap flag */
 #define HT_PI_SS      0x08u /* loads SS: the trap is held back by one instruction */
 #define HT_PI_INT1    0x10u
+#define HT_PI_INT3    0x20u
 
 #define HT_PAGE_BUCKETS  256u
 #define HT_INSN_ENTRIES  4096u
@@ -93,6 +96,10 @@ struct ht_pthread {
 	unsigned           mode;       /* 32 or 64 */
 	int                restart;    /* the call at `ip` was broken off and is made again, unless a handler comes */
 	int                own_tf;     /* the program itself set the trap flag */
+	int tf_unsure;                 /* the kernel does not know whose the flag is */
+	int stepped;  /* the instruction has run, and the signal of its step is still to come */
+	int settling; /* it goes to a stop with no instruction in between ... */
+	uint64_t settling_sp;          /* ... from this stack pointer */
 	int                signal;     /* to be delivered on resuming */
 	int                caught;     /* ... by a handler */
 	int                injected;   /* a signal went with the last resumption */
@@ -216,6 +223,29 @@ int  ht_psignal_step_pending(const struct ht_pthread *t); /* the signal of a ste
 int  ht_psignal_ignored(const struct ht_pthread *t, int sig);
 int  ht_psignal_to_come(const struct ht_pthread *t);  /* one with a handler is queued */
 int  ht_psignal_pending(pid_t pid, int sig);          /* sent to the process, and not taken yet */
+
+/*
+ * ptrace_flag.c: the trap flag is ours and the program's.  The kernel knows whose
+ * it is, takes away what is ours before a handler's frame is written, and hides it
+ * from PTRACE_GETREGS, but forgets it with each step of POPF or IRET (see
+ * is_setting_trap_flag() in Linux, arch/x86/kernel/step.c).  It is brought to know
+ * again by a stop that is not a step's: PTRACE_CONT with an interrupt that waits.
+ */
+uint64_t ht_preg_get(const struct ht_pthread *t, size_t offset); /* as of PTRACE_PEEKUSER */
+void ht_preg_set(const struct ht_pthread *t, size_t offset, uint64_t value);
+
+#define HT_PREG(t, name)            ht_preg_get((t), offsetof(struct user, regs.name))
+#define HT_PREG_SET(t, name, value) ht_preg_set((t), offsetof(struct user, regs.name), (value))
+
+void
+ht_pflag_pushed(struct ht_pthread *t); /* PUSHF has run: what it stored is to be the program's */
+/* POPF or IRET has run; `shadowed`: in one step with an instruction that loads SS. */
+void ht_pflag_popped(struct ht_pthread *t, int shadowed);
+/* Resume for one instruction, with a signal; or first to a stop in front of it. */
+void ht_pflag_step(struct ht_pthread *t, int sig);
+void ht_pflag_settle(struct ht_pthread *t); /* it will be resumed, not for a step */
+/* In user mode, at a stop that is no signal: 1 when the signal it was resumed with led into a handler. */
+int ht_pflag_stopped(struct ht_pthread *t);
 
 /*
  * ptrace_pin.c: the recorder and what it traces share one CPU, since a step is

@@ -372,7 +372,11 @@ kind_of(const uint8_t *bytes, size_t n, unsigned mode)
 	case 0x0f:
 		return i + 1 < n && (bytes[i + 1] == 0x05 || bytes[i + 1] == 0x34) ? HT_PI_SYSCALL : 0;
 	case 0xcd:
-		return i + 1 < n && bytes[i + 1] == 0x80 ? HT_PI_SYSCALL : 0;
+		if (i + 1 >= n)
+			return 0;
+		return bytes[i + 1] == 0x80 ? HT_PI_SYSCALL : bytes[i + 1] == 3 ? HT_PI_INT3 : 0;
+	case 0xcc:
+		return HT_PI_INT3;
 	case 0x9c:
 		return HT_PI_PUSHF;
 	case 0x9d:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each stop of a traced thread means for its stream, and how it goes on. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -10,27 +9,11 @@
 
 #include "capture/ptrace.h"
 
-#define CS_64 0x33 /* selector of 64-bit user code */
-#define TRAP_FLAG 0x100u
+#define CS_64    0x33                  /* selector of 64-bit user code */
 #define VSYSCALL 0xffffffffff600000ull /* the page of calls that came before the vdso */
 
 /* si_code of the stop at a handler's first instruction, which is no signal: the kernel gives SIGTRAP itself. */
 #define CODE_HANDLER SIGTRAP
-
-static uint64_t
-peek_user(const struct ht_pthread *t, size_t offset)
-{
-	return (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offset, 0);
-}
-
-static void
-poke_user(const struct ht_pthread *t, size_t offset, uint64_t value)
-{
-	ptrace(PTRACE_POKEUSER, t->tid, offset, value);
-}
-
-#define REG(t, name) peek_user((t), offsetof(struct user, regs.name))
-#define SET_REG(t, name, value) poke_user((t), offsetof(struct user, regs.name), (value))
 
 /* -- instructions --------------------------------------------------------- */
 
@@ -96,20 +79,6 @@ encode(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 		lost(r, t, next);
 }
 
-/* The program is to find its flags as it left them: the trap flag in them is ours. */
-static void
-hide_trap_flag(struct ht_pthread *t)
-{
-	uint64_t sp = REG(t, rsp);
-	uint16_t flags;
-
-	if (t->own_tf || ht_pproc_read(t->proc, sp, &flags, sizeof(flags)) != sizeof(flags) ||
-	    !(flags & TRAP_FLAG))
-		return;
-	flags &= (uint16_t)~TRAP_FLAG;
-	ht_pproc_write(t->proc, sp, &flags, sizeof(flags));
-}
-
 /* What stands there the kernel does itself, and returns to the caller. */
 static int
 in_vsyscall(uint64_t ip)
@@ -125,7 +94,7 @@ arrive(struct ht_ptrace *r, struct ht_pthread *t, uint64_t ip)
 
 	t->ip = ip;
 	if (in_vsyscall(ip))
-		ht_pproc_read(t->proc, REG(t, rsp), &t->back, sizeof(t->back));
+		ht_pproc_read(t->proc, HT_PREG(t, rsp), &t->back, sizeof(t->back));
 	ht_pproc_fetch(r, t);
 	/* The packets that led here were made with what was known before. */
 	if (t->generation == generation && generation != t->proc->generation && t->step.on) {
@@ -139,6 +108,7 @@ static void
 advance(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 {
 	unsigned kind, insn;
+	int shadowed = 0;
 
 	/* The step ends behind the instruction that the kernel returned to. */
 	if (in_vsyscall(t->ip) && next != t->ip) {
@@ -154,14 +124,15 @@ advance(struct ht_ptrace *r, struct ht_pthread *t, uint64_t next)
 		arrive(r, t, t->ip + t->insn.x86.size);
 		kind = t->insn.kind;
 		insn = t->insn.x86.insn;
+		shadowed = 1;
 	}
 	if (insn == HT_INSN_FAR || insn == HT_INSN_SYSRET)
-		set_mode(t, REG(t, cs));
+		set_mode(t, HT_PREG(t, cs));
 	encode(r, t, next);
 	if (kind & HT_PI_PUSHF)
-		hide_trap_flag(t);
+		ht_pflag_pushed(t);
 	if (kind & HT_PI_POPF)
-		t->own_tf = !!(REG(t, eflags) & TRAP_FLAG);
+		ht_pflag_popped(t, shadowed);
 	arrive(r, t, next);
 	ht_pthread_flush(r, t, 0);
 }
@@ -174,7 +145,7 @@ catch_up(struct ht_ptrace *r, struct ht_pthread *t)
 
 	if (t->state != HT_PS_USER || t->restart)
 		return;
-	ip = REG(t, rip);
+	ip = HT_PREG(t, rip);
 	if (ip != t->ip)
 		advance(r, t, ip);
 }
@@ -209,22 +180,22 @@ static void
 set_argument_3(const struct ht_pthread *t, uint64_t value)
 {
 	if (t->call32)
-		SET_REG(t, rsi, value);
+		HT_PREG_SET(t, rsi, value);
 	else
-		SET_REG(t, r10, value);
+		HT_PREG_SET(t, r10, value);
 }
 
 /* Wait for the rest of the time alone; the register gets its value back in the end. */
 static void
 shorten(struct ht_ptrace *r, struct ht_pthread *t)
 {
-	int32_t ms = (int32_t)(t->call32 ? REG(t, rsi) : REG(t, r10));
+	int32_t ms = (int32_t)(t->call32 ? HT_PREG(t, rsi) : HT_PREG(t, r10));
 	uint64_t passed = t->call_began ? (ht_ptrace_stamp(r) - t->call_began) / 1000000 : 0;
 
 	if (ms <= 0)
 		return;
 	if (!t->shortened)
-		t->time_to_wait = t->call32 ? REG(t, rsi) : REG(t, r10);
+		t->time_to_wait = t->call32 ? HT_PREG(t, rsi) : HT_PREG(t, r10);
 	t->shortened = 1;
 	set_argument_3(t, passed < (uint64_t)ms ? (uint64_t)ms - passed : 0);
 }
@@ -260,8 +231,8 @@ redo(struct ht_ptrace *r, struct ht_pthread *t)
 	ht_psignal_remask(t);
 	if (ht_pcall_waits(t, &ms) && ms)
 		shorten(r, t);
-	SET_REG(t, rax, (uint64_t)t->call);
-	SET_REG(t, rip, t->ip - 2);
+	HT_PREG_SET(t, rax, (uint64_t)t->call);
+	HT_PREG_SET(t, rip, t->ip - 2);
 	t->restart = 1;
 	arrive(r, t, t->ip - 2);
 }
@@ -271,8 +242,8 @@ static void
 give_up(struct ht_ptrace *r, struct ht_pthread *t)
 {
 	if (t->broken == HT_PB_REDO) {
-		SET_REG(t, rax, (uint64_t)-EINTR);
-		SET_REG(t, rip, t->ip + 2);
+		HT_PREG_SET(t, rax, (uint64_t)-EINTR);
+		HT_PREG_SET(t, rip, t->ip + 2);
 		t->restart = 0;
 		arrive(r, t, t->ip + 2);
 	}
@@ -287,7 +258,7 @@ to_user(struct ht_ptrace *r, struct ht_pthread *t, const struct user_regs_struct
 {
 	t->state = HT_PS_USER;
 	t->restart = is_restart(regs);
-	t->own_tf = !!(regs->eflags & TRAP_FLAG);
+	t->own_tf = !!(regs->eflags & HT_TRAP_FLAG);
 	set_mode(t, regs->cs);
 	/* SYSCALL, SYSENTER and INT 80H have two bytes each. */
 	arrive(r, t, t->restart ? regs->rip - 2 : regs->rip);
@@ -358,9 +329,9 @@ on_handler(struct ht_ptrace *r, struct ht_pthread *t)
 	t->restart = 0;
 	t->broken = 0;
 	t->own_tf = 0;
-	set_mode(t, REG(t, cs));
+	set_mode(t, HT_PREG(t, cs));
 	ht_psignal_unmask(t);
-	arrive(r, t, REG(t, rip));
+	arrive(r, t, HT_PREG(t, rip));
 }
 
 /*
@@ -390,7 +361,7 @@ on_trap(struct ht_ptrace *r, struct ht_pthread *t, const siginfo_t *info)
 	if (is_step(t, info)) {
 		ht_psignal_stepped(t);
 		give_up(r, t);
-		advance(r, t, REG(t, rip));
+		advance(r, t, HT_PREG(t, rip));
 		if (!own)
 			return;
 	}
@@ -524,9 +495,17 @@ resume(struct ht_ptrace *r, struct ht_pthread *t)
 		how = PTRACE_SYSCALL;
 		if (t->state == HT_PS_USER && !t->restart)
 			ht_psignal_remask(t);
+	} else if (!caught && (t->own_tf || t->insn.kind & (HT_PI_INT1 | HT_PI_INT3))) {
+		/* What it forces is the program's: blocked, it ends it. */
+		ht_psignal_remask(t);
 	}
 	t->signal = 0;
 	t->injected = sig != 0;
+	if (how == PTRACE_SINGLESTEP) {
+		ht_pflag_step(t, sig);
+		return;
+	}
+	ht_pflag_settle(t);
 	ptrace(how, t->tid, 0, (long)sig);
 }
 
@@ -537,7 +516,7 @@ let_go(struct ht_ptrace *r, struct ht_pthread *t)
 	if (t->state == HT_PS_USER && ht_psignal_step_pending(t)) {
 		/* The signal of a step is on its way to it: take that first. */
 		t->injected = 0;
-		ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0);
+		ht_pflag_step(t, 0);
 		return;
 	}
 	/* Our asking for it to stop ended its call. */
@@ -546,6 +525,7 @@ let_go(struct ht_ptrace *r, struct ht_pthread *t)
 	ht_step_async(&t->step, t->ip);
 	if (t->state == HT_PS_USER && !t->restart)
 		ht_psignal_remask(t);
+	ht_pflag_settle(t);
 	ht_ppin_release(r, t);
 	ptrace(PTRACE_DETACH, t->tid, 0, (long)t->signal);
 	ht_pthread_end(r, t);
@@ -574,7 +554,9 @@ on_stop_event(struct ht_ptrace *r, struct ht_pthread *t, int sig)
 {
 	if (t->state == HT_PS_NEW && !(t->tid == r->main_pid && !r->config->pid))
 		begin(r, t);
-	if (is_stop_signal(sig))
+	if (t->state == HT_PS_USER && !t->restart && ht_pflag_stopped(t))
+		on_handler(r, t);
+	else if (is_stop_signal(sig))
 		give_up(r, t);
 	else if (!ht_psignal_to_come(t))
 		redo(r, t);

@@ -73,6 +73,9 @@ unseen() {
 	check "$_name-lossless" lossless
 }
 unseen trap-users "$programs/traps"
+# Who sets the trap flag gets all traps of its own, and none of ours.
+unseen trap-flag "$programs/trapflag"
+unseen trap-flag-i386 "$programs/trapflag32"
 unseen signals-from-others "$programs/signals"
 unseen vsyscall "$programs/vsyscall"
 unseen threads "$programs/workers" "$programs/i386"
