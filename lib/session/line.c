@@ -151,6 +151,7 @@ read_row(struct ht_lines *l, Dwarf_Line *line, const char *dir, struct name_cach
 	dwarf_lineno(line, &no);
 	dwarf_linebeginstatement(line, &out->stmt);
 	dwarf_lineendsequence(line, &out->end);
+	out->stmt |= l->all_stmt;
 	out->line = no > 0 ? (uint32_t)no : 0;
 	out->file = HT_LINE_NONE;
 	if (!name)
@@ -316,6 +317,26 @@ read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *di
 	return 0;
 }
 
+/*
+ * Do all rows of the unit stand for their statement?  GCC, when it optimises, marks
+ * where statements begin, and what it does not mark may have been moved there.  Else,
+ * as always in LLVM, only rows that go on with the line before them are not marked.
+ */
+static bool
+all_statements(Dwarf_Die *cudie)
+{
+	Dwarf_Attribute attr;
+	const char *by = dwarf_formstring(dwarf_attr(cudie, DW_AT_producer, &attr)), *o;
+
+	if (!by)
+		return false;
+	if (strncmp(by, "GNU ", 4) != 0)
+		return strstr(by, "clang") != NULL;
+	for (o = by; (o = strstr(o, " -O")) != NULL && o[3] == '0'; o++)
+		;
+	return !o && strstr(by, " -m"); /* none at all: it did not write its options down */
+}
+
 static int
 read_units(struct ht_lines *l, Dwarf *dwarf, struct unit_ranges *u)
 {
@@ -338,6 +359,7 @@ read_units(struct ht_lines *l, Dwarf *dwarf, struct unit_ranges *u)
 			l->damaged++;
 			continue;
 		}
+		l->all_stmt = all_statements(type == DW_UT_skeleton && dwarf_tag(&subdie) ? &subdie : &cudie);
 		if (read_ranges(u, &cudie) < 0 || read_unit_lines(l, lines, n, dir, u) < 0)
 			return -HT_ENOMEM;
 		if (type == DW_UT_skeleton && dwarf_tag(&subdie) == DW_TAG_compile_unit)

@@ -4,12 +4,14 @@
 #define SESSION_LINES_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 
 #include <hwtrace/line.h>
 
 struct ht_lines {
 	const struct ht_range *text; /* only while the tables are read */
 	uint32_t               n_text;
+	bool all_stmt; /* in the unit at hand all rows are statements */
 	uint32_t damaged, split_missing;
 	struct { struct ht_line_row *at; size_t n, cap; } rows;
 	struct { struct ht_line_function *at; size_t n, cap; } functions;

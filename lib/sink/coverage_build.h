@@ -13,7 +13,8 @@
 enum cov_place {
 	COV_CODE,     /* code that belongs to the line and may run without it */
 	COV_MARK,     /* its statement begins at an instruction of another line */
-	COV_STATEMENT /* code that is marked as the statement's place */
+	COV_STATEMENT, /* code that is marked as the statement's place */
+	COV_HEAD      /* the function was entered; there need be no code for its head */
 };
 
 /* What one copy of a function says of one line. */

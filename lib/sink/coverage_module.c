@@ -391,24 +391,95 @@ each_insn(struct work *w, const struct cov_insn *i, int begins)
 	return row ? add_line(w, i, doubt, function, copy, row) : 0;
 }
 
+/* Times that copy `i` of the line table was entered; at least 1 when it ran. */
+static uint64_t
+count_entries(const struct work *w, uint32_t i)
+{
+	uint64_t entries = cov_code_count(&w->code, w->functions[i].entry);
+
+	/* A copy may begin with an instruction that its code does not pass through. */
+	return entries > w->repeats[i] ? entries - w->repeats[i] : w->ran[i] || w->repeats[i];
+}
+
+/* The first line that code out of line begins with, from the declaration on; 0 = none. */
+static uint32_t
+head_line(const struct work *w, const struct ht_line_function *f)
+{
+	const struct ht_line_row *row = ht_lines_find(w->lines, f->entry);
+	uint32_t line = UINT32_MAX;
+	size_t lo = 0, hi = w->n_marks;
+
+	if (row && row->is_stmt && row->file == f->file && row->line >= f->line)
+		line = row->line;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->marks[mid].addr < f->entry)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < w->n_marks && w->marks[lo].addr == f->entry; lo++)
+		if (w->marks[lo].file == f->file && w->marks[lo].line >= f->line && w->marks[lo].line < line)
+			line = w->marks[lo].line;
+	return line == UINT32_MAX ? 0 : line;
+}
+
+/*
+ * Who enters a function runs its head.  Inlined copies have no code for it, and one
+ * out of line may have had some of it moved to where it is needed.
+ */
+static int
+add_heads(struct work *w)
+{
+	uint32_t *head = calloc(w->b->functions.n + 1, sizeof(*head)); /* by function of the report; 0 = none */
+	int rc = head ? 0 : -HT_ENOMEM;
+
+	for (uint32_t i = 0; i < w->n_functions && rc == 0; i++) {
+		const struct ht_line_function *f = &w->functions[i];
+
+		if (f->parent == HT_LINE_NONE && w->function_of[i] != HT_COV_NONE && f->file != HT_LINE_NONE)
+			head[w->function_of[i]] = head_line(w, f);
+	}
+	for (uint32_t i = 0; i < w->n_functions && rc == 0; i++) {
+		const struct ht_line_function *f = &w->functions[i];
+		struct cov_line_rec *rec;
+
+		if (w->function_of[i] == HT_COV_NONE || f->file == HT_LINE_NONE || !head[w->function_of[i]] ||
+		    cov_line_marked(&w->b->marks.at[w->file_of[f->file]], head[w->function_of[i]]))
+			continue;
+		rec = ht_vec_push(&w->b->recs);
+		if (rec)
+			*rec = (struct cov_line_rec){ .file = w->file_of[f->file],
+				                      .line = head[w->function_of[i]],
+				                      .function = w->function_of[i],
+				                      .copy = w->first_copy + i,
+				                      .count = count_entries(w, i),
+				                      .place = COV_HEAD,
+				                      .doubt = w->doubt[i] };
+		else
+			rc = -HT_ENOMEM;
+	}
+	free(head);
+	return rc;
+}
+
 /* Entries of the functions that the debug information knows. */
 static void
 count_functions(struct work *w)
 {
 	for (uint32_t i = 0; i < w->n_functions; i++) {
 		struct ht_cov_function *f;
-		uint64_t entries = cov_code_count(&w->code, w->functions[i].entry);
+		uint64_t entries = count_entries(w, i);
 
 		if (w->function_of[i] == HT_COV_NONE)
 			continue;
-		entries = entries > w->repeats[i] ? entries - w->repeats[i] : 0;
 		f = &w->b->functions.at[w->function_of[i]];
 		f->copies++;
 		f->inlined += w->functions[i].parent != HT_LINE_NONE;
 		f->doubt |= w->doubt[i];
-		/* A copy may begin with an instruction that its code does not pass through. */
-		f->count += entries ? entries : w->ran[i] || w->repeats[i];
-		if (entries || w->ran[i] || w->repeats[i])
+		f->count += entries;
+		if (entries)
 			f->state = HT_COV_HIT;
 	}
 }
@@ -473,6 +544,8 @@ cov_build_module(struct cov_builder *b, const struct ht_coverage *c, uint32_t nu
 		if (rc == 0 && w.without_lines && !w.some_lines)
 			rc = note_without_lines(&w);
 	}
+	if (rc == 0)
+		rc = add_heads(&w);
 	if (rc == 0) {
 		count_functions(&w);
 		out->source = w.code.source;

@@ -156,7 +156,8 @@ same_copy(const struct cov_line_rec *x, const struct cov_line_rec *y)
  * the statement, as the set-up of a loop does: they count no more often than the
  * instructions that it begins at, where the table tells these.  (They alone would
  * not do: of code that was moved up before a branch the begin may stand where the
- * ways meet again.)  Where no code is left the line is none of the copy.
+ * ways meet again.)  Where no code is left the line is none of the copy.  A head
+ * ran as often as the function was entered, or more where it holds statements.
  */
 static void
 reduce_copies(struct cov_builder *b)
@@ -168,20 +169,37 @@ reduce_copies(struct cov_builder *b)
 		qsort(r, b->recs.n, sizeof(*r), rec_order);
 	for (size_t i = 0, k; i < b->recs.n; i = k) {
 		struct cov_line_rec o = r[i];
-		uint64_t most[COV_STATEMENT + 1] = { 0 };
+		uint64_t most[COV_HEAD + 1] = { 0 };
+		int code = 0;
 
 		for (k = i; k < b->recs.n && same_copy(&o, &r[k]); k++) {
 			o.doubt = cov_doubts(b, o.doubt, r[k].doubt);
 			if (most[r[k].place] < r[k].count)
 				most[r[k].place] = r[k].count;
+			code |= r[k].place == COV_CODE || r[k].place == COV_STATEMENT;
 		}
 		o.count = most[o.place];
 		if (o.place == COV_MARK && o.count > most[COV_CODE])
 			o.count = most[COV_CODE];
-		if (o.place != COV_MARK || r[k - 1].place == COV_CODE)
+		if (o.place == COV_HEAD && o.count < most[COV_STATEMENT])
+			o.count = most[COV_STATEMENT];
+		if (o.place == COV_HEAD && code)
+			o.place = COV_STATEMENT;
+		if (o.place != COV_MARK || code)
 			r[out++] = o;
 	}
 	b->recs.n = out;
+}
+
+/* Heads are lines where one of the copies has code for them; to `end`, the next line. */
+static int
+is_code(const struct cov_builder *b, size_t i, size_t *end)
+{
+	int code = 0;
+
+	for (*end = i; *end < b->recs.n && same_line(&b->recs.at[i], &b->recs.at[*end]); (*end)++)
+		code |= b->recs.at[*end].place != COV_HEAD;
+	return code;
 }
 
 static void
@@ -198,10 +216,13 @@ build_lines(struct cov_builder *b)
 	size_t n = b->recs.n;
 
 	for (size_t i = 0, j; i < n; i = j) {
-		struct ht_cov_line *l = ht_vec_push(&b->lines);
+		struct ht_cov_line *l;
 		uint64_t count = 0;
 		uint8_t doubt = r[i].doubt;
 
+		if (!is_code(b, i, &j))
+			continue;
+		l = ht_vec_push(&b->lines);
 		if (!l)
 			return -HT_ENOMEM;
 		for (j = i; j < n && same_line(&r[i], &r[j]);) {

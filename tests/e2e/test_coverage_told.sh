@@ -119,8 +119,8 @@ is "the last cut still has lines" 0 "$(field cut.json "int(not r['totals']['line
 mkdir gcov && (cd gcov && gcc -O0 --coverage -o prog "$hoist" && ./prog && gcov -t prog*.gcda >../hoist.gcov) >/dev/null 2>&1
 sed -n 's/^ *#####: *\([0-9]*\):.*/\1/p' hoist.gcov | sort >missed
 is "gcov knows lines that did not run" 1 "$(($(wc -l <missed) > 3))"
-for o in -O0 -O1 -O2 -O3 -Os; do
-	gcc $o -g -o hoist "$hoist" && cov --lcov info -o table -- ./hoist 2>/dev/null
+for o in gcc\ -O0 gcc\ -O1 gcc\ -O2 gcc\ -O3 gcc\ -Os clang\ -O0 clang\ -O2; do
+	$o -g -o hoist "$hoist" && cov --lcov info -o table -- ./hoist 2>/dev/null
 	sed -n 's/^DA:\([0-9]*\),[1-9].*/\1/p' info | sort >hit
 	is "$o: no line is hit that did not run" "" "$(comm -12 missed hit | xargs)"
 	is "$o: most lines are there" 1 "$(($(grep -c ^DA: info) > 17))"

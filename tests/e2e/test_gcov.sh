@@ -95,3 +95,49 @@ hit never gcov takes what the signal broke off for finished
 count behind gcov counts twice behind the siglongjmp
 EOF
 against jumps "$tmp/jumps.c" "$tmp/exceptions"
+
+# A loop in one line, whose condition comes behind its body in the code and is told
+# apart from it only: the line ran although the body never did.
+cat >"$tmp/loops.c" <<'C'
+#include <stdlib.h>
+#define NEED(n) do { while (bits < (n)) do { if (!have--) goto end; bits += 8; } while (0); } while (0)
+int main(int argc, char **argv)
+{
+	int bits = atoi(argv[1]), n = 0, have = argc;
+	while (n < 4) {
+		NEED(3);
+		n++;
+		bits -= 2;
+	}
+end:
+	return bits == 200;
+}
+C
+against loops-none "$tmp/loops.c" "$tmp/nothing" 100
+against loops-some "$tmp/loops.c" "$tmp/nothing" 1
+
+# LLVM does not mark rows that go on with the line before them.
+clang -O0 -g -o "$tmp/loops" "$tmp/loops.c"
+"$hwtrace" coverage -o "$tmp/report" --lcov "$tmp/info" -- "$tmp/loops" 100 >/dev/null 2>&1
+check "clang: the loop that ends at once ran" grep -q '^DA:7,4$' "$tmp/info"
+
+# Optimised: a function that was inlined wherever it is called was entered all the same.
+cat >"$tmp/heads.c" <<'C'
+#include <stdio.h>
+int squared(int x) {
+	printf("%d\n", x);
+	return x * x + 7;
+}
+int never(int x) {
+	printf("%d\n", x);
+	return x * x + 9;
+}
+int main(int argc, char **argv) {
+	volatile int n = argc;
+	return squared(n) > 99 ? never(n) : squared(n + 1) & 1;
+}
+C
+gcc -O2 -g -o "$tmp/heads" "$tmp/heads.c"
+"$hwtrace" coverage -o "$tmp/report" --lcov "$tmp/info" -- "$tmp/heads" >/dev/null 2>&1
+check "heads: of a function that was inlined" grep -q '^DA:2,2$' "$tmp/info"
+check "heads: of one that did not run" grep -q '^DA:6,0$' "$tmp/info"
