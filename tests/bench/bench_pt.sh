@@ -12,7 +12,9 @@
 . tests/bench/lib.sh
 bench=$PWD/$BUILD/tests/bench/bench_pt
 
-text 6000 >"$tmp/text"
+# So much that eight times the trace is 50 MB and more.
+text 24000 >"$tmp/text"
+text 80000 >"$tmp/lines"
 cat >"$tmp/job.py" <<'PY'
 import json, re
 d = {}
@@ -26,7 +28,7 @@ PY
 command_of() {
 	case $1 in
 	gzip) echo "gzip -9 -c $tmp/text" ;;
-	sort) echo "sort --parallel=1 $tmp/text" ;;
+	sort) echo "sort --parallel=1 $tmp/lines" ;;
 	python) echo "python3 -S $tmp/job.py" ;;
 	cc1) echo "$(gcc -print-prog-name=cc1) -quiet -O2 -o /dev/null $tmp/words.i" ;;
 	sqlite) echo "sqlite3 -init $tmp/job.sql :memory: .quit" ;;

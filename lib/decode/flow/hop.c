@@ -214,7 +214,7 @@ explore(struct ht_hops *h, struct ht_trip *t, const struct ht_hop_key *k, struct
 		x->pop[HT_HOP_ITEMS - 1 - i] = below.items[-(int)i];
 	x->shape = (uint8_t)((at_return ? HT_HOP_RETURNS : 0) | (x->n_pop ? HT_HOP_POPS : 0) |
 	                     (x->n_push ? HT_HOP_PUSHES : 0) | (t->drops ? HT_HOP_DROPS : 0));
-	x->state = ht_memo_state(h->memo, t->block);
+	x->state = ht_state_of(&h->memo->states, t->block, 0);
 	t->no_memory |= !x->state;
 	return 0;
 }

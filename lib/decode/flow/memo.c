@@ -10,37 +10,6 @@
 
 #define FIRST_ENTRIES 8192u
 #define FIRST_TARGETS 1024u
-#define ODD           2654435761u /* multiplying by it is one-to-one modulo 2^32 ... */
-#define ODD_INVERSE   244002641u  /* ... and this undoes it */
-
-/* -- states --------------------------------------------------------------- */
-
-static uint32_t
-name_of(size_t number)
-{
-	return (uint32_t)number * ODD;
-}
-
-static struct ht_block *
-block_of(const struct ht_memo *m, uint32_t name)
-{
-	return m->states.at[name * ODD_INVERSE];
-}
-
-uint32_t
-ht_memo_state(struct ht_memo *m, struct ht_block *block)
-{
-	struct ht_block **s;
-
-	if (!block->state) {
-		s = m->states.n < UINT32_MAX ? ht_vec_push(&m->states) : NULL;
-		if (!s)
-			return 0;
-		*s = block;
-		block->state = name_of(m->states.n - 1);
-	}
-	return block->state;
-}
 
 static enum ht_telling
 how_to_tell(const struct ht_memo *m)
@@ -52,8 +21,9 @@ how_to_tell(const struct ht_memo *m)
 static struct ht_trip
 set_out(struct ht_memo *m, uint32_t state, uint32_t key, enum ht_telling telling, uint64_t weight)
 {
+	const struct ht_state *from = ht_state_named(&m->states, state);
 	struct ht_trip t = { .walk = m->walk, .runs = &m->runs, .telling = telling, .weight = weight,
-		             .block = block_of(m, state), .bits = key };
+		             .block = from->block, .bits = key, .context = from->context };
 
 	if (key & HT_MEMO_POPPED) {
 		t.bits = (key & ~HT_MEMO_POPPED) >> HT_MEMO_CONTEXT_BITS;
@@ -173,7 +143,7 @@ build(struct ht_memo *m, uint32_t state, uint32_t key, int *rc)
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return SIZE_MAX;
-	next = ht_memo_state(m, t.block);
+	next = ht_state_behind(&m->states, &t);
 	if (!next || (m->n_entries * 2 > m->entry_mask && grow_entries(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return SIZE_MAX;
@@ -199,7 +169,7 @@ build_target(struct ht_memo *m, uint32_t state, uint64_t ip, uint32_t bits, int 
 	*rc = t.no_memory ? -HT_ENOMEM : 0;
 	if (failed || t.no_memory)
 		return NULL;
-	next = ht_memo_state(m, t.block);
+	next = ht_state_behind(&m->states, &t);
 	if (!next || (m->n_targets * 4 > m->target_mask && grow_targets(m) < 0)) {
 		*rc = -HT_ENOMEM;
 		return NULL;
@@ -430,13 +400,13 @@ ht_memo_enter(struct ht_memo *m)
 
 	if (!w->block || w->block->end == HT_END_DEAD)
 		w->block = ht_graph_block(&w->graph, w->ip, w->mode);
-	return w->block ? ht_memo_state(m, w->block) : 0;
+	return w->block ? ht_state_of(&m->states, w->block, 0) : 0;
 }
 
 void
 ht_memo_leave(struct ht_memo *m, uint32_t state)
 {
-	struct ht_block *block = block_of(m, state);
+	struct ht_block *block = ht_state_named(&m->states, ht_memo_bare(m, state))->block;
 
 	ht_walk_set(m->walk, block->start, block->mode);
 	m->walk->block = block;
@@ -477,10 +447,10 @@ ht_memo_init(struct ht_memo *m, struct ht_walk *w)
 {
 	memset(m, 0, sizeof(*m));
 	m->walk = w;
-	/* Number 0 of both means none. */
-	if (ht_vec_reserve(&m->states, 1) < 0 || ht_vec_reserve(&m->runs, 1) < 0)
+	/* Run 0 means none. */
+	if (ht_states_init(&m->states) < 0 || ht_vec_reserve(&m->runs, 1) < 0)
 		return -HT_ENOMEM;
-	m->states.n = m->runs.n = 1;
+	m->runs.n = 1;
 	return grow_entries(m) < 0 || grow_targets(m) < 0 ? -HT_ENOMEM : 0;
 }
 
@@ -491,7 +461,7 @@ ht_memo_fini(struct ht_memo *m)
 
 	free_slots(&s, m->entry_mask + 1);
 	ht_pages_free(m->targets, (m->target_mask + 1) * sizeof(*m->targets));
-	ht_vec_free(&m->states);
+	ht_states_fini(&m->states);
 	ht_vec_free(&m->runs);
 	memset(m, 0, sizeof(*m));
 }
@@ -501,8 +471,7 @@ ht_memo_reset(struct ht_memo *m)
 {
 	struct ht_walk *w = m->walk;
 
-	for (size_t i = 1; i < m->states.n; i++)
-		m->states.at[i]->state = 0;
+	ht_states_leave_blocks(&m->states);
 	ht_memo_fini(m);
 	return ht_memo_init(m, w);
 }

@@ -2,10 +2,6 @@
 /*
  * The memo: outcomes taken in groups.
  *
- * A *state* is a place in front of a block, before its direct jumps and calls are
- * walked.  It is named by a number that is hashed already, so that a slot is
- * found with one xor.
- *
  * An *entry* says where a group of outcomes leads from a state: the state
  * behind it, the return addresses that were pushed on the way as one context,
  * and how often that happened.  Calls and returns inside a group cancel out
@@ -25,7 +21,7 @@
 #ifndef DECODE_FLOW_MEMO_H
 #define DECODE_FLOW_MEMO_H
 
-#include "decode/flow/trip.h"
+#include "decode/flow/state.h"
 
 /*
  * key: the outcomes under a stop bit, 0 = free slot; to go on after a return,
@@ -63,7 +59,7 @@ struct ht_memo {
 	uint32_t              *run_of;   /* likewise: run of events, 0 = none; NULL when counting */
 	struct ht_memo_target *targets;
 	size_t                 entry_mask, target_mask, n_entries, n_targets;
-	struct { struct ht_block **at; size_t n, cap; } states; /* [0] unused */
+	struct ht_states       states;
 	struct ht_runs         runs;
 	uint64_t               since_fold; /* counted since the counts were folded, at most */
 };
@@ -71,8 +67,17 @@ struct ht_memo {
 int  ht_memo_init(struct ht_memo *m, struct ht_walk *w);
 void ht_memo_fini(struct ht_memo *m);
 
-/* The state in front of `block`; 0 when out of memory. */
-uint32_t ht_memo_state(struct ht_memo *m, struct ht_block *block);
+/* Put the return addresses that `state` holds on the stack: the state without them. */
+static inline uint32_t
+ht_memo_bare(struct ht_memo *m, uint32_t state)
+{
+	const struct ht_state *s = ht_state_named(&m->states, state);
+
+	if (s->context)
+		ht_return_stack_push_all(&m->walk->stack, &m->walk->contexts, s->context);
+	return s->bare;
+}
+
 /* State of the walker's place; 0 when it has none (out of memory). */
 uint32_t ht_memo_enter(struct ht_memo *m);
 /* Put the walker at `state`. */

@@ -273,6 +273,7 @@ take_hops(struct fast *f)
 	uint32_t now;
 	int rc = 0;
 
+	f->state = ht_memo_bare(&e->memo, f->state);
 	while (w->out.n < f->limit) {
 		if (!ht_return_stack_has_room(&w->stack, HT_HOP_ITEMS))
 			ht_return_stack_shift(&w->stack);
