@@ -80,6 +80,7 @@ struct ht_capture_info {
 	uint32_t n_limits;
 	int                  software; /* recorded by the software trace unit: branches exact, times emulated */
 	int                  sampled;  /* what ran was sampled (branch stacks): what was not seen is not known */
+	int monotonic;                 /* times of records are those of CLOCK_MONOTONIC */
 	int                  per_cpu;  /* streams are per CPU (else per thread) */
 	int                  ret_compression; /* 1 on, 0 off, -1 not known */
 	int                  truncated;       /* the file ends early; what is there was read */

@@ -62,6 +62,8 @@ struct ht_line_span {
  */
 int ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
                   struct ht_lines **out, struct ht_diag *diag);
+/* The same for a module, from its DWARF or its jitdump, which have the session's life. */
+int ht_module_lines(struct ht_module *m, struct ht_lines **out, struct ht_diag *diag);
 void ht_lines_close(struct ht_lines *l);
 
 /* Tables, and what they point to: life until close; *n may be 0. */

@@ -92,9 +92,9 @@ const struct ht_switch *ht_session_switches(const struct ht_session *s, int32_t 
 enum ht_module_state {
 	HT_MODULE_UNTRIED = 0,
 	HT_MODULE_FOUND,
-	HT_MODULE_MISSING,  /* no such file */
-	HT_MODULE_CHANGED,  /* build-id differs from the recorded one */
-	HT_MODULE_MEMORY    /* anonymous memory: bytes come from HT_REC_CODE records */
+	HT_MODULE_MISSING, /* no such file */
+	HT_MODULE_CHANGED, /* build-id differs from the recorded one */
+	HT_MODULE_MEMORY   /* anonymous memory: bytes come from HT_REC_CODE records; see is_names */
 };
 
 struct ht_module_info {
@@ -102,6 +102,7 @@ struct ht_module_info {
 	const char *found_path; /* where it was found, NULL if not */
 	enum ht_module_state state;
 	int         is_elf;     /* 1: an ELF file; 0: its bytes stand as they are, or are not there */
+	int is_names;           /* perf's map of names for anonymous memory: its image is no code */
 	uint8_t     build_id[HT_BUILD_ID_MAX]; /* as recorded */
 	uint8_t     build_id_size; /* bytes; 0 = not recorded */
 	int         by_build_id; /* FOUND: its build-id is the recorded one; else it was taken by its name */
@@ -145,6 +146,12 @@ const struct ht_range *ht_module_text(struct ht_module *m, uint32_t *n);
 const void *ht_module_image(struct ht_module *m, size_t *size);
 /* Its separate debug file; NULL when there is none.  Life: session. */
 const void *ht_module_debug_image(struct ht_module *m, size_t *size);
+/*
+ * Where the direct branch at `from`, which says that it goes to `target` (both vaddr),
+ * leads: code that a program made lies in its jitdump side by side, not as in memory.
+ * UINT64_MAX: not known, or out of the module.
+ */
+uint64_t ht_module_target(const struct ht_module *m, uint64_t from, uint64_t target);
 /* libdw handle (Dwarf *) or NULL; owned by the session.  For line tables. */
 void *ht_module_dwarf(struct ht_module *m);
 /* libelf handle (Elf *) or NULL; owned by the session. */

@@ -369,6 +369,7 @@ open_file(struct ht_ptrace *r, struct ht_diag *diag)
 {
 	struct ht_perf_writer_config config = {
 		.clock = { .valid = 1, .mult = 1 }, /* the TSC packets count ns */
+		.monotonic = 1,
 		/* One that makes the packets we make, with the fewest errata that decoders know. */
 		.cpu = { .vendor_intel = 1, .family = 6, .model = 0x86, .nom_freq = 10 },
 		.backend = "ptrace",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "container/perfdata_impl.h"
 
@@ -34,6 +35,8 @@ ht_perfdata_attr(struct ht_container *c, const uint8_t *attr, size_t size, const
 	memset(e, 0, sizeof(*e));
 	memcpy(&e->attr, attr, size < sizeof(e->attr) ? size : sizeof(e->attr));
 	e->trailer = trailer_size(&e->attr);
+	c->info.monotonic =
+	    e->attr.use_clockid && e->attr.clockid == CLOCK_MONOTONIC; /* one for all events */
 	for (size_t i = 0; i + 8 <= ids_size; i += 8) {
 		struct ht_perf_id *id = ht_vec_push(&p->ids);
 

@@ -35,6 +35,7 @@ struct ht_perf_writer_config {
 	int                 software;
 	int                 ret_compression;
 	int                 cyc;
+	int monotonic;                        /* times are those of CLOCK_MONOTONIC */
 	const char         *name;             /* what messages call the file; NULL = its path */
 	const char         *filter;           /* what tracing is limited to, as text; NULL = nothing */
 	const char *limits; /* the same as ht_filter_build() has it; borrowed until open returned */

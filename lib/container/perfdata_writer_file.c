@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "container/perfdata_writer_impl.h"
@@ -66,6 +67,8 @@ fill_attrs(const struct ht_perf_writer_config *config, struct perf_event_attr at
 		attr[i].disabled = attr[i].inherit = 1;
 		attr[i].exclude_kernel = attr[i].exclude_hv = 1;
 		attr[i].sample_id_all = 1;
+		attr[i].use_clockid = !!config->monotonic;
+		attr[i].clockid = config->monotonic ? CLOCK_MONOTONIC : 0;
 	}
 }
 

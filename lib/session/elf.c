@@ -67,6 +67,23 @@ text_read(struct ht_module *m)
 	}
 }
 
+/* Where names are there is code; they are by address, and may overlap. */
+static void
+names_text(struct ht_module *m)
+{
+	uint32_t n;
+	const struct ht_symbol *s = ht_module_symbols(m, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct ht_range *last = m->text.n ? &m->text.at[m->text.n - 1] : NULL;
+
+		if (!last || s[i].start > last->end)
+			text_add(m, s[i].start, s[i].start + s[i].size);
+		else if (s[i].start + s[i].size > last->end)
+			last->end = s[i].start + s[i].size;
+	}
+}
+
 void
 ht_module_layout(struct ht_module *m)
 {
@@ -75,8 +92,14 @@ ht_module_layout(struct ht_module *m)
 	if (m->laid_out)
 		return;
 	m->laid_out = 1;
+	if (m->info.is_names)
+		names_text(m);
 	if (ht_module_info(m)->state != HT_MODULE_FOUND)
 		return;
+	if (m->jit) {
+		ht_module_jit_text(m);
+		return;
+	}
 	if (!m->file.elf) {
 		text_add(m, 0, m->file.size);
 		return;

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "session/lines.h"
+#include "session/module.h"
 
 int
 ht_lines_in_text(const struct ht_lines *l, uint64_t start, uint64_t end)
@@ -450,24 +451,18 @@ finish_tables(struct ht_lines *l)
 	finish_marks(l);
 }
 
-int
-ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
-              struct ht_lines **out, struct ht_diag *diag)
+/* Fill in the tables with `read`, and put them in order. */
+static int
+lines_open(int (*read)(struct ht_lines *l, void *source), void *source, const struct ht_range *text,
+           uint32_t n_text, struct ht_lines **out, struct ht_diag *diag)
 {
-	struct unit_ranges u = { NULL, 0, 0 };
-	struct ht_lines *l;
-	int rc;
+	struct ht_lines *l = calloc(1, sizeof(*l));
 
-	if (!dwarf)
-		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL, "there is no debug information");
-	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	l->text = text;
 	l->n_text = n_text;
-	rc = read_units(l, dwarf, &u);
-	ht_vec_free(&u);
-	if (rc < 0 || ht_lines_build_spans(l) < 0) {
+	if (read(l, source) < 0 || ht_lines_build_spans(l) < 0) {
 		ht_lines_close(l);
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	}
@@ -480,6 +475,105 @@ ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text,
 	}
 	*out = l;
 	return 0;
+}
+
+static int
+read_dwarf(struct ht_lines *l, void *dwarf)
+{
+	struct unit_ranges u = { NULL, 0, 0 };
+	int rc = read_units(l, dwarf, &u);
+
+	ht_vec_free(&u);
+	return rc;
+}
+
+int
+ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text, struct ht_lines **out,
+              struct ht_diag *diag)
+{
+	if (!dwarf)
+		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL,
+		               "there is no debug information");
+	return lines_open(read_dwarf, dwarf, text, n_text, out, diag);
+}
+
+/* -- code that a program made ---------------------------------------------- */
+
+/* Rows of the code at hand, of which `lines[0..n)` are told. 0 or -HT_ENOMEM. */
+static int
+read_made(struct ht_lines *l, const struct ht_jit_code *c, const struct ht_jit_line *lines,
+          size_t n)
+{
+	struct raw_row row;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = i + 1 < n ? lines[i + 1].offset : c->offset + c->size;
+
+		row = (struct raw_row){ .addr = lines[i].offset,
+			                .line = lines[i].line,
+			                .stmt = true,
+			                .file = ht_lines_intern(l, NULL, lines[i].file) };
+		if (row.file == HT_LINE_NONE || add_statement(l, &row) < 0)
+			return -HT_ENOMEM;
+		/* Of several at one place the last one owns it, as in DWARF. */
+		if (end > row.addr ? add_row(l, &row, end, true) < 0 : add_mark(l, &row) < 0)
+			return -HT_ENOMEM;
+	}
+	return 0;
+}
+
+/* It is a function, declared where its first line is. */
+static int
+add_made(struct ht_lines *l, const struct ht_jit_code *c, size_t first_row)
+{
+	struct ht_range *r = ht_vec_push(&l->ranges);
+	struct ht_line_function *f = r ? ht_vec_push(&l->functions) : NULL;
+	const struct ht_line_row *row = first_row < l->rows.n ? &l->rows.at[first_row] : NULL;
+
+	if (!f)
+		return -HT_ENOMEM;
+	*r = (struct ht_range){ c->offset, c->offset + c->size };
+	*f = (struct ht_line_function){ .name = c->name,
+		                        .file = row ? row->file : HT_LINE_NONE,
+		                        .line = row ? row->line : 0,
+		                        .parent = HT_LINE_NONE,
+		                        .call_file = HT_LINE_NONE,
+		                        .entry = c->offset,
+		                        .first_range = (uint32_t)l->ranges.n - 1,
+		                        .n_ranges = 1 };
+	return 0;
+}
+
+/* Lines and code are both in the order of the file. */
+static int
+read_jitdump(struct ht_lines *l, void *source)
+{
+	const struct ht_module *m = source;
+	const struct ht_jitdump *j = m->jit;
+	size_t from = 0, to;
+
+	for (size_t i = 0; i < m->jit_loads.n; i++, from = to) {
+		const struct ht_jit_code *c = &j->codes.at[m->jit_loads.at[i]];
+		size_t rows = l->rows.n;
+
+		for (to = from; to < j->lines.n && j->lines.at[to].offset - c->offset < c->size;
+		     to++)
+			;
+		if (to > from && (read_made(l, c, &j->lines.at[from], to - from) < 0 ||
+		                  add_made(l, c, rows) < 0))
+			return -HT_ENOMEM;
+	}
+	return 0;
+}
+
+int
+ht_module_lines(struct ht_module *m, struct ht_lines **out, struct ht_diag *diag)
+{
+	uint32_t n;
+	const struct ht_range *text = ht_module_text(m, &n);
+
+	return m->jit ? lines_open(read_jitdump, m, text, n, out, diag)
+	              : ht_lines_open(ht_module_dwarf(m), text, n, out, diag);
 }
 
 void

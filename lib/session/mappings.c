@@ -10,7 +10,7 @@ each_of(const struct ht_process *p, each_fn *each, void *arg)
 {
 	for (size_t i = 0; i < p->changes.n; i++) {
 		const struct ht_change *c = &p->changes.at[i];
-		int rc = c->kind == HT_CHANGE_MAP
+		int rc = c->kind == HT_CHANGE_MAP || c->kind == HT_CHANGE_JIT
 		             ? each(arg, &(struct ht_mapping){ .start = c->start,
 		                                               .end = c->end,
 		                                               .pgoff = c->off,

@@ -31,6 +31,33 @@ module_is(const struct ht_module *m, const char *path, const uint8_t *id, unsign
 	return m->recorded_size == n && (!n || !memcmp(m->recorded, id, n)) && !strcmp(m->path, path);
 }
 
+static int
+starts(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Is this the name of memory that no file holds? */
+static int
+names_memory(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(path);
+
+	return !n || starts(path, "//anon") || starts(path, "anon_inode:") ||
+	       starts(path, "/memfd:") || starts(path, "/dev/zero") || starts(path, "/SYSV") ||
+	       starts(path, "/anon_hugepage") || (path[0] == '[' && !starts(path, "[kernel")) ||
+	       (n >= sizeof(deleted) && !strcmp(path + n - sizeof(deleted) + 1, deleted));
+}
+
+/* Anonymous memory, whatever the capture calls it; the kernel's own in brackets are none. */
+static int
+is_anonymous(const char *path)
+{
+	return names_memory(path) && (path[0] != '[' || starts(path, "[anon") ||
+	                              starts(path, "[heap]") || starts(path, "[stack"));
+}
+
 static struct ht_module *
 module_new(struct ht_session *s, uint32_t index, const char *path, const uint8_t *id, unsigned n)
 {
@@ -47,6 +74,7 @@ module_new(struct ht_session *s, uint32_t index, const char *path, const uint8_t
 		memcpy(m->recorded, id, n);
 	m->recorded_size = n;
 	m->info.path = m->path;
+	m->memory = is_anonymous(path);
 	return m;
 }
 
@@ -56,6 +84,7 @@ ht_module_free(struct ht_module *m)
 	if (!m)
 		return;
 	ht_module_symbols_free(m);
+	ht_module_jit_free(m);
 	ht_module_debug_free(m);
 	ht_module_layout_free(m);
 	ht_file_close(&m->file);
@@ -119,6 +148,12 @@ ht_module_index(const struct ht_module *m)
 	return m->index;
 }
 
+int
+ht_module_is_memory(const struct ht_module *m)
+{
+	return m->memory;
+}
+
 void
 ht_module_set_dump(struct ht_module *m)
 {
@@ -126,25 +161,6 @@ ht_module_set_dump(struct ht_module *m)
 }
 
 /* -- finding the file ---------------------------------------------------- */
-
-static int
-starts(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
-/* Is this the name of memory that no file holds? */
-static int
-names_memory(const char *path)
-{
-	static const char deleted[] = " (deleted)";
-	size_t n = strlen(path);
-
-	return !n || starts(path, "//anon") || starts(path, "anon_inode:") ||
-	       starts(path, "/memfd:") || starts(path, "/dev/zero") || starts(path, "/SYSV") ||
-	       starts(path, "/anon_hugepage") || (path[0] == '[' && !starts(path, "[kernel")) ||
-	       (n >= sizeof(deleted) && !strcmp(path + n - sizeof(deleted) + 1, deleted));
-}
 
 /* Build-ids are equal when one is the other with zeros behind it (perf stores 20 bytes). */
 static int
@@ -334,5 +350,9 @@ ht_module_bytes(struct ht_module *m, uint64_t offset, size_t *n)
 const void *
 ht_module_image(struct ht_module *m, size_t *size)
 {
+	if (m->info.is_names) {
+		*size = m->file.size;
+		return m->file.data;
+	}
 	return (const void *)ht_module_bytes(m, 0, size);
 }

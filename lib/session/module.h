@@ -9,6 +9,7 @@
 
 #include <libelf.h>
 
+#include "session/jitdump.h"
 #include "session/session.h"
 
 /* A file in memory, and as ELF where it is that. */
@@ -40,6 +41,13 @@ struct ht_module {
 	struct { struct ht_segment *at; size_t n, cap; } segments; /* by file offset */
 	struct { struct ht_range *at; size_t n, cap; } text;
 	int                   dump;     /* of memory: not to be read as ELF */
+	int memory;                     /* its name is one of memory that no file holds */
+	struct ht_jitdump *jit;         /* what is in it when it is one; NULL = it is none */
+	struct ht_space jit_layout;     /* its code in the end; generation 1: not the first there */
+	struct {
+		uint32_t *at;
+		size_t n, cap;
+	} jit_loads;                    /* of jit->codes: no moves, none empty */
 	int                   laid_out; /* segments and text were read */
 
 	struct ht_file        debug;
@@ -69,6 +77,14 @@ void ht_module_layout_free(struct ht_module *m);
 /* debug.c: the separate debug file of `m`, opened at the first call; NULL when there is none. */
 const struct ht_file *ht_module_debug(struct ht_module *m);
 void ht_module_debug_free(struct ht_module *m);
+
+/* jit.c: code that a program made; symbols and executable ranges of such a module. */
+void ht_module_jit_free(struct ht_module *m);
+int ht_module_jit_symbols(struct ht_module *m); /* 1 when `symbols` is filled in, by address */
+void ht_module_jit_text(struct ht_module *m);
+
+/* perfmap.c: the names in the file of `m`, which is is_names. */
+int ht_perfmap_symbols(struct ht_module *m); /* 1 when `symbols` is filled in, by address */
 
 /* symbol.c */
 void ht_module_symbols_free(struct ht_module *m);

@@ -8,15 +8,18 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "session/jitdump.h"
 #include "session/session.h"
 
 #define MISC_FORK_EXEC 0x2000 /* a fork that was synthesised: the child's own mappings follow */
+
+#define ITEM_JIT HT_REC_KIND_COUNT /* code of a jitdump: an item that no record is */
 
 /* What is kept of a record until all were read and sorted. */
 struct item {
 	uint64_t ns;
 	uint32_t order;
-	uint8_t  kind; /* enum ht_record_kind */
+	uint8_t kind;  /* enum ht_record_kind or ITEM_JIT */
 	uint8_t  flag; /* exec; no copy on fork; switched out */
 	int32_t  pid, tid, ppid, ptid, cpu;
 	uint32_t map_flags;
@@ -24,7 +27,14 @@ struct item {
 	void    *ptr; /* comm, module or bytes */
 };
 
-struct items { struct item *at; size_t n, cap; };
+struct items {
+	struct item *at;
+	size_t n, cap;
+	struct {
+		struct ht_jit_file *at;
+		size_t n, cap;
+	} jits; /* jitdumps that were mapped */
+};
 
 void *
 ht_session_keep(struct ht_session *s, const void *data, size_t size)
@@ -149,75 +159,23 @@ item_fill(struct ht_session *s, struct item *it, const struct ht_record *rec)
 	}
 }
 
-/* Note a loss; a file full of them costs no more than HT_SESSION_GAPS. */
+/* perf's mark of a jitdump is a mapping of it, made to be recorded. */
 static int
-gap_add(struct ht_session *s, struct ht_gap gap)
+note_jitdump(struct items *items, const struct item *it, const struct ht_record *rec)
 {
-	struct ht_gap *at = NULL;
+	int32_t pid = rec->u.map.path ? ht_jitdump_named(rec->u.map.path) : -1;
+	struct ht_jit_file *f;
 
-	gap.stream = HT_NO_STREAM;
-	for (size_t i = HT_SESSION_GAPS; i < s->gaps.n && !at; i++)
-		if (s->gaps.at[i].kind == gap.kind)
-			at = &s->gaps.at[i];
-	if (at) {
-		at->records += gap.records;
-		at->bytes += gap.bytes;
-		at->ns_to = gap.ns_to;
+	if (pid < 0 || (pid != it->pid && !(it->map_flags & HT_MAP_EXEC)))
 		return 0;
-	}
-	at = ht_vec_push(&s->gaps);
-	if (!at)
+	for (size_t i = 0; i < items->jits.n; i++)
+		if (items->jits.at[i].module == it->ptr && items->jits.at[i].pid == it->pid)
+			return 0;
+	f = ht_vec_push(&items->jits);
+	if (!f)
 		return -HT_ENOMEM;
-	*at = gap;
+	*f = (struct ht_jit_file){ it->pid, it->ns, it->ptr };
 	return 0;
-}
-
-static int
-lost_add(struct ht_session *s, const struct ht_record *rec)
-{
-	int samples = rec->u.lost.samples;
-
-	s->lost += rec->u.lost.lost;
-	if (rec->u.lost.why)
-		return gap_add(s, (struct ht_gap){ .kind = rec->u.lost.kind,
-		                                   .offset = rec->file_offset,
-		                                   .why = rec->u.lost.why,
-		                                   .pid = rec->pid > 0 ? rec->pid : 0,
-		                                   .tid = rec->tid > 0 ? rec->tid : 0,
-		                                   .ns_from = rec->time,
-		                                   .ns_to = rec->time });
-	return gap_add(s, (struct ht_gap){
-		.kind = samples ? HT_GAP_SAMPLES : HT_GAP_RECORDS, .offset = rec->file_offset,
-		.records = rec->u.lost.lost, .ns_from = rec->time, .ns_to = rec->time,
-		.why = samples ? "the kernel had no room for samples"
-		               : "the recorder was too slow for the kernel: mappings and threads may be missing" });
-}
-
-static int
-damaged_add(struct ht_session *s)
-{
-	const struct ht_diag *diag = ht_container_diag(s->container);
-	char line[1024];
-	const char *why = diag ? ht_diag_line(diag, line, sizeof(line)) : "a record cannot be read";
-
-	if (!s->damaged++ && diag)
-		s->diag = *diag;
-	why = s->gaps.n < HT_SESSION_GAPS ? ht_session_keep(s, why, strlen(why) + 1)
-	                                  : "more records that cannot be read";
-	return why ? gap_add(s, (struct ht_gap){ .kind = HT_GAP_DAMAGED, .records = 1, .why = why,
-		.offset = diag && diag->offset != HT_NO_OFFSET ? diag->offset : 0 }) : -HT_ENOMEM;
-}
-
-/* The file's early end.  A cut in the trace is the decoder's to tell: it knows what was there. */
-static int
-cut_add(struct ht_session *s)
-{
-	const struct ht_capture_info *info = ht_container_info(s->container);
-
-	if (!info->truncated)
-		return 0;
-	return gap_add(s, (struct ht_gap){ .kind = HT_GAP_CUT, .offset = info->truncated_at,
-		.why = "the file ends early: what the recorder had still to write is missing" });
 }
 
 static int
@@ -226,7 +184,7 @@ items_add(struct ht_session *s, struct items *items, const struct ht_record *rec
 	struct item *it;
 
 	if (rec->kind == HT_REC_LOST)
-		return lost_add(s, rec);
+		return ht_session_lost(s, rec);
 	if (rec->kind == HT_REC_OTHER || rec->kind == HT_REC_AUX || rec->kind == HT_REC_SAMPLE)
 		return 0;
 	if (items->n >= UINT32_MAX - 1)
@@ -236,7 +194,54 @@ items_add(struct ht_session *s, struct items *items, const struct ht_record *rec
 		return -HT_ENOMEM;
 	*it = (struct item){ .ns = rec->time, .order = (uint32_t)items->n, .kind = (uint8_t)rec->kind,
 	                     .pid = rec->pid, .tid = rec->tid, .cpu = rec->cpu };
-	return item_fill(s, it, rec);
+	if (item_fill(s, it, rec) < 0)
+		return -HT_ENOMEM;
+	return rec->kind == HT_REC_MMAP ? note_jitdump(items, it, rec) : 0;
+}
+
+struct jit_items {
+	struct items *items;
+	struct ht_module *module;
+};
+
+static int
+jit_add(void *arg, const struct ht_jit_place *place)
+{
+	struct jit_items *x = arg;
+	struct item *it;
+
+	if (x->items->n >= UINT32_MAX - 1)
+		return -HT_ELIMIT;
+	it = ht_vec_push(x->items);
+	if (!it)
+		return -HT_ENOMEM;
+	*it = (struct item){ .ns = place->ns,
+		             .order = (uint32_t)x->items->n,
+		             .kind = ITEM_JIT,
+		             .pid = place->pid,
+		             .addr = place->addr,
+		             .len = place->size,
+		             .off = place->offset,
+		             .ptr = x->module };
+	return 0;
+}
+
+/* What was made while it ran, behind all that was recorded. */
+static int
+items_add_jits(struct ht_session *s, struct items *items)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < items->jits.n; i++) {
+		const struct ht_jit_file *f = &items->jits.at[i];
+		struct ht_process *p = process_get(s, f->pid);
+
+		if (!p)
+			return -HT_ENOMEM;
+		p->jitdump = f->module;
+		r = ht_session_jit(s, f, jit_add, &(struct jit_items){ items, f->module });
+	}
+	return r;
 }
 
 static int
@@ -249,7 +254,8 @@ items_read(struct ht_session *s, struct items *items)
 	while ((r = ht_container_next(s->container, &rec)) != 0) {
 		if (r == -HT_ENOMEM)
 			return r;
-		r = r < 0 ? damaged_add(s) : items_add(s, items, &rec);
+		r = r < 0 ? ht_session_damaged(s, ht_container_diag(s->container), 1)
+		          : items_add(s, items, &rec);
 		if (r < 0)
 			return r;
 	}
@@ -282,7 +288,19 @@ change_add(struct ht_process *p, const struct ht_change *c)
 	return 0;
 }
 
-/* MMAP, MUNMAP and CODE. */
+/* Anonymous memory may have names, which are the process's own. */
+static void
+name_memory(struct ht_session *s, const struct item *it, struct ht_change *c)
+{
+	struct ht_module *names =
+	    ht_module_is_memory(it->ptr) && it->pid >= 0 ? ht_session_perfmap(s, it->pid) : NULL;
+
+	c->u.module = names ? names : it->ptr;
+	if (names)
+		c->off = c->start;
+}
+
+/* MMAP, MUNMAP, CODE and ITEM_JIT. */
 static int
 replay_range(struct ht_session *s, const struct item *it)
 {
@@ -297,6 +315,9 @@ replay_range(struct ht_session *s, const struct item *it)
 		return 0;
 	if (it->kind == HT_REC_MMAP && (it->map_flags & (HT_MAP_EXEC | HT_MAP_KERNEL))) {
 		c.kind = HT_CHANGE_MAP;
+		name_memory(s, it, &c);
+	} else if (it->kind == ITEM_JIT) {
+		c.kind = HT_CHANGE_JIT;
 		c.u.module = it->ptr;
 	} else if (it->kind == HT_REC_CODE) {
 		c.kind = HT_CHANGE_CODE;
@@ -397,6 +418,7 @@ replay(struct ht_session *s, const struct item *it)
 	case HT_REC_MMAP:
 	case HT_REC_MUNMAP:
 	case HT_REC_CODE:
+	case ITEM_JIT:
 		return replay_range(s, it);
 	case HT_REC_FORK:
 		return replay_fork(s, it);
@@ -437,7 +459,9 @@ session_load(struct ht_session *s)
 	int r = items_read(s, &items);
 
 	if (r == 0)
-		r = cut_add(s);
+		r = items_add_jits(s, &items);
+	if (r == 0)
+		r = ht_session_cut(s);
 	if (r == 0 && items.n)
 		qsort(items.at, items.n, sizeof(*items.at), item_compare);
 	for (size_t i = 0; r == 0 && i < items.n; i++)
@@ -452,6 +476,7 @@ session_load(struct ht_session *s)
 			r = -HT_ENOMEM;
 	}
 	ht_vec_free(&items);
+	ht_vec_free(&items.jits);
 	return r;
 }
 
@@ -523,22 +548,6 @@ struct ht_container *
 ht_session_container(const struct ht_session *s)
 {
 	return s->container;
-}
-
-const struct ht_diag *
-ht_session_diag(const struct ht_session *s, uint64_t *damaged, uint64_t *lost)
-{
-	if (damaged)
-		*damaged = s->damaged;
-	if (lost)
-		*lost = s->lost;
-	return &s->diag;
-}
-
-const struct ht_gap *
-ht_session_gap(const struct ht_session *s, uint32_t i)
-{
-	return i < s->gaps.n ? &s->gaps.at[i] : NULL;
 }
 
 uint32_t

@@ -15,6 +15,7 @@ enum ht_change_kind {
 	HT_CHANGE_MAP,   /* [start, end) of module, from off */
 	HT_CHANGE_UNMAP, /* [start, end) */
 	HT_CHANGE_CODE,  /* bytes at [start, end) */
+	HT_CHANGE_JIT,   /* [start, end) is code that a program made: of module, from off */
 	HT_CHANGE_CLEAR, /* exec: everything goes */
 	HT_CHANGE_FORK   /* everything goes; the parent's space as of change `off` comes */
 };
@@ -35,6 +36,10 @@ struct ht_change {
 struct ht_process {
 	int32_t pid;
 	struct { struct ht_change *at; size_t n, cap; } changes; /* in time order */
+	struct ht_module
+	    *names; /* perf-PID.map: behind its anonymous memory; NULL = there is none */
+	int names_tried;
+	struct ht_module *jitdump; /* that it mapped last; NULL = none */
 };
 
 struct ht_name {
@@ -87,11 +92,25 @@ void *ht_session_keep(struct ht_session *s, const void *data, size_t size);
 /* Process `pid`; NULL when no record ever named it. */
 struct ht_process *ht_session_process(const struct ht_session *s, int32_t pid);
 
+/* -- gaps.c -------------------------------------------------------------- */
+
+/* Each 0 or -HT_ENOMEM. */
+int ht_session_lost(struct ht_session *s, const struct ht_record *rec);
+/* `n` records cannot be read; `diag` (may be NULL) tells of the first.  0: it is no record. */
+int ht_session_damaged(struct ht_session *s, const struct ht_diag *diag, uint64_t n);
+/* The capture's early end, if it has one. */
+int ht_session_cut(struct ht_session *s);
+
 /* -- module.c ------------------------------------------------------------ */
 
 /* Module for `path` and recorded build-id (size 0 = none); NULL when out of memory. */
 struct ht_module *ht_session_intern(struct ht_session *s, const char *path,
                                     const uint8_t *build_id, unsigned build_id_size);
+
+/* Is it memory that no file holds? */
+int ht_module_is_memory(const struct ht_module *m);
+/* The module of perf's map of names for process `pid`; NULL when there is none. */
+struct ht_module *ht_session_perfmap(struct ht_session *s, int32_t pid);
 
 /* The file is a dump of memory: never ELF. */
 void ht_module_set_dump(struct ht_module *m);
@@ -103,5 +122,29 @@ void ht_module_free(struct ht_module *m);
  * are none).  Life: session.
  */
 const uint8_t *ht_module_bytes(struct ht_module *m, uint64_t offset, size_t *n);
+
+/* -- jit.c --------------------------------------------------------------- */
+
+/* A jitdump was mapped: from this moment its code may run. */
+struct ht_jit_file {
+	int32_t pid; /* as the capture counts */
+	uint64_t ns;
+	struct ht_module *module;
+};
+
+/* Code of it: what HT_CHANGE_JIT says. */
+struct ht_jit_place {
+	uint64_t ns;
+	int32_t pid;
+	uint64_t addr, size, offset;
+};
+
+/*
+ * Read the jitdump of `f` and call `each` for the code in it, in the order of the
+ * file.  What cannot be read is told by gaps of the session.  0 or what `each`
+ * returned, or -HT_ENOMEM.
+ */
+int ht_session_jit(struct ht_session *s, const struct ht_jit_file *f,
+                   int (*each)(void *arg, const struct ht_jit_place *place), void *arg);
 
 #endif

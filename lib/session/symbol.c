@@ -267,6 +267,8 @@ symbols_load(struct ht_module *m)
 	if (m->symbols_tried)
 		return;
 	m->symbols_tried = 1;
+	if (m->jit ? ht_module_jit_symbols(m) : m->info.is_names && ht_perfmap_symbols(m))
+		symbols_extend(m);
 	if (!elf)
 		return;
 	if (!symbols_read(&c, elf, SHT_SYMTAB)) {

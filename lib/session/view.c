@@ -19,6 +19,8 @@ struct layer {
 	size_t          next; /* first change not applied yet */
 	struct ht_space maps;
 	struct ht_space code; /* recorded bytes; they win over maps */
+	struct ht_space
+	    jit; /* code that was made: comes back into maps with its anonymous memory */
 };
 
 /* Bytes at [start, end) lie at `bytes`; nothing is known while start == end. */
@@ -62,18 +64,53 @@ note_range(struct ht_view *v, uint64_t start, uint64_t end)
 	return 0;
 }
 
+/* Is `e` code that was made, in anonymous memory that is mapped again? */
+static int
+is_made(const struct layer *l, const struct ht_change *c, const struct ht_entry *e)
+{
+	const struct ht_entry *j = ht_space_find(&l->jit, e->start);
+
+	return j && ht_module_is_memory(c->u.module) && j->module == e->module &&
+	       j->end >= e->end && j->off + (e->start - j->start) == e->off;
+}
+
 /* Is [start, end) mapped to this already, with no recorded bytes over it? */
 static int
 same_mapping(const struct layer *l, const struct ht_change *c)
 {
-	const struct ht_entry *e = ht_space_find(&l->maps, c->start);
-	const struct ht_entry *x;
+	const struct ht_entry *e;
 
-	if (!e || e->end < c->end || e->module != c->u.module ||
-	    e->off + (c->start - e->start) != c->off)
-		return 0;
-	x = ht_space_from(&l->code, c->start);
-	return !x || x->start >= c->end;
+	for (uint64_t at = c->start; at < c->end; at = e->end) {
+		e = ht_space_find(&l->maps, at);
+		if (!e || !((e->module == c->u.module && e->off - e->start == c->off - c->start) ||
+		            is_made(l, c, e)))
+			return 0;
+	}
+	e = ht_space_from(&l->code, c->start);
+	return !e || e->start >= c->end;
+}
+
+/* Code that was made is in its memory again. */
+static int
+restore_made(struct ht_view *v, struct layer *l, const struct ht_change *c)
+{
+	const struct ht_entry *j;
+	int r = 0;
+
+	for (uint64_t at = c->start;
+	     r == 0 && (j = ht_space_from(&l->jit, at)) && j->start < c->end; at = j->end) {
+		struct ht_entry e = *j;
+
+		if (e.start < c->start) {
+			e.off += c->start - e.start;
+			e.start = c->start;
+		}
+		if (e.end > c->end)
+			e.end = c->end;
+		e.generation = v->mapping_generation;
+		r = ht_space_put(&l->maps, &e);
+	}
+	return r;
 }
 
 static int
@@ -87,7 +124,29 @@ apply_map(struct ht_view *v, struct layer *l, const struct ht_change *c)
 		return 0;
 	r = ht_space_put(&l->maps, &e);
 	if (r == 0)
+		r = ht_module_is_memory(c->u.module) ? restore_made(v, l, c)
+		                                     : ht_space_cut(&l->jit, c->start, c->end);
+	if (r >= 0)
 		r = ht_space_cut(&l->code, c->start, c->end);
+	return r < 0 ? r : note_range(v, c->start, c->end);
+}
+
+/* Recorded bytes stay: they are what ran. */
+static int
+apply_jit(struct ht_view *v, struct layer *l, const struct ht_change *c)
+{
+	struct ht_entry e = { .start = c->start,
+		              .end = c->end,
+		              .off = c->off,
+		              .module = c->u.module,
+		              .generation = ++v->mapping_generation };
+	const struct ht_entry *is = ht_space_find(&l->maps, c->start);
+	int r = ht_space_put(&l->jit, &e);
+
+	if (r < 0 || (is && is->end >= c->end && is->module == e.module &&
+	              is->off - is->start == e.off - e.start))
+		return r;
+	r = ht_space_put(&l->maps, &e);
 	return r < 0 ? r : note_range(v, c->start, c->end);
 }
 
@@ -124,6 +183,7 @@ apply_clear(struct ht_view *v, struct layer *l)
 {
 	ht_space_clear(&l->maps);
 	ht_space_clear(&l->code);
+	ht_space_clear(&l->jit);
 	return note_range(v, 0, UINT64_MAX);
 }
 
@@ -137,6 +197,8 @@ apply_one(struct ht_view *v, struct layer *l, const struct ht_change *c)
 		return apply_unmap(v, l, c);
 	case HT_CHANGE_CODE:
 		return apply_code(v, l, c);
+	case HT_CHANGE_JIT:
+		return apply_jit(v, l, c);
 	default:
 		return apply_clear(v, l);
 	}
@@ -209,6 +271,7 @@ layer_fini(struct layer *l)
 {
 	ht_space_fini(&l->maps);
 	ht_space_fini(&l->code);
+	ht_space_fini(&l->jit);
 }
 
 /* -- the cursor ---------------------------------------------------------- */
@@ -524,15 +587,20 @@ int
 ht_view_why(struct ht_view *v, uint64_t addr, const char **why)
 {
 	const struct ht_entry *map, *code;
-	const struct ht_module_info *info;
+	const struct ht_module_info *info, *jit;
 	const char *text = "no executable memory is known at this address";
 	int kind = HT_GAP_NO_CODE;
 
 	if (layer_at(v, addr, &map, &code) && !code) {
+		struct ht_module *dump = v->layer->process->jitdump;
+
 		info = ht_module_info(map->module);
+		jit = dump ? ht_module_info(dump) : NULL;
 		if (info->state == HT_MODULE_CHANGED)
 			kind = HT_GAP_CODE_CHANGED;
-		if (info->why)
+		if (info->state == HT_MODULE_MEMORY && jit && jit->why)
+			text = jit->why;
+		else if (info->why)
 			text = info->why;
 		else if (info->state == HT_MODULE_MEMORY)
 			text = "the content of this anonymous memory was not recorded";

@@ -107,11 +107,34 @@ decode(struct cov_code *code, uint64_t vaddr, struct ht_insn *x)
 {
 	uint8_t bytes[HT_INSN_MAX];
 	size_t n = ht_module_read(code->module, vaddr, bytes, sizeof(bytes));
+	int rc = ht_insn_decode(code->arch, bytes, n, vaddr, x);
 
-	return ht_insn_decode(code->arch, bytes, n, vaddr, x);
+	if (rc == 0 &&
+	    (x->insn == HT_INSN_CALL || x->insn == HT_INSN_JUMP || x->insn == HT_INSN_COND))
+		x->target = ht_module_target(code->module, vaddr, x->target);
+	return rc;
 }
 
-/* What cannot be read (memory without a file) counts for its first instruction alone. */
+int
+cov_code_ran(struct cov_code *code, const struct cov_bound *b)
+{
+	return next_executed(code, b->start, b->end) < b->end;
+}
+
+/* Memory without a file: where its blocks begin is all that is known. */
+static int
+count_entry(struct cov_code *code, const struct cov_slot *block)
+{
+	struct cov_page *p = add_page(code, block->a / PAGE);
+
+	if (!p)
+		return -HT_ENOMEM;
+	p->len[block->a % PAGE] = 1;
+	p->count[block->a % PAGE] += block->count;
+	code->executed += block->count * block->n;
+	return 0;
+}
+
 static int
 expand_block(struct cov_code *code, const struct cov_slot *block)
 {
@@ -183,14 +206,17 @@ read_elf(struct cov_code *code)
 int
 cov_code_init(struct cov_code *code, const struct cov_module *m)
 {
+	int memory;
+
 	memset(code, 0, sizeof(*code));
 	code->counts = m;
 	code->module = m->handle;
 	if (read_elf(code) < 0)
 		return -HT_ENOMEM;
+	memory = ht_module_info(m->handle)->state == HT_MODULE_MEMORY;
 	COV_EACH(s, &m->blocks)
-		if (expand_block(code, s) < 0)
-			return -HT_ENOMEM;
+	if ((memory ? count_entry(code, s) : expand_block(code, s)) < 0)
+		return -HT_ENOMEM;
 	if (code->numbers.n)
 		qsort(code->numbers.at, code->numbers.n, sizeof(uint64_t), number_order);
 	return 0;
@@ -226,18 +252,22 @@ bound_order(const void *a, const void *b)
 static int
 push_bound(struct cov_code *code, uint64_t start, uint64_t end, const char *name)
 {
-	uint32_t n;
+	uint32_t n, lo = 0, hi;
 	const struct ht_range *text = ht_module_text(code->module, &n);
 	struct cov_bound *b;
 
-	while (n && text->end <= start) {
-		text++;
-		n--;
+	for (hi = n; lo < hi;) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (text[mid].end <= start)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	if (!n || start < text->start || start >= end)
+	if (lo == n || start < text[lo].start || start >= end)
 		return 0;
-	if (end > text->end)
-		end = text->end;
+	if (end > text[lo].end)
+		end = text[lo].end;
 	for (size_t i = 0; i < code->plt.n; i++)
 		if (start >= code->plt.at[i].start && start < code->plt.at[i].end)
 			return 0;

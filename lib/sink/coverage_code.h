@@ -46,6 +46,8 @@ int cov_code_init(struct cov_code *code, const struct cov_module *m);
 void cov_code_fini(struct cov_code *code);
 /* Executions of the instruction at `vaddr`. */
 uint64_t cov_code_count(const struct cov_code *code, uint64_t vaddr);
+/* Did anything in `b` run? */
+int cov_code_ran(struct cov_code *code, const struct cov_bound *b);
 /* Find the functions; `lines` may be NULL. 0 or -HT_ENOMEM. */
 int cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines);
 /*

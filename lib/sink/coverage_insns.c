@@ -15,17 +15,14 @@ int
 ht_cov_code_open(const struct ht_coverage *c, uint32_t module, struct ht_cov_code **out)
 {
 	struct ht_cov_code *code = module < c->modules.n ? calloc(1, sizeof(*code)) : NULL;
-	const struct ht_range *text;
-	uint32_t n;
 	int rc;
 
 	if (!code)
 		return -HT_ENOMEM;
 	rc = cov_code_init(&code->code, &c->modules.at[module]);
 	if (rc == 0) {
-		text = ht_module_text(code->code.module, &n);
-		if (ht_lines_open(ht_module_dwarf(code->code.module), text, n, &code->lines, NULL) == -HT_ENOMEM)
-			rc = -HT_ENOMEM;
+		rc = ht_module_lines(code->code.module, &code->lines, NULL);
+		rc = rc == -HT_ENOMEM ? rc : 0;
 	}
 	if (rc == 0)
 		rc = cov_code_find_bounds(&code->code, code->lines);

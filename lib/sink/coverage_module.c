@@ -114,12 +114,9 @@ static int
 open_lines(struct work *w)
 {
 	struct ht_cov_module *m = &w->b->modules.at[w->module];
-	const struct ht_range *text;
-	uint32_t n;
 	int rc;
 
-	text = ht_module_text(w->code.module, &n);
-	rc = ht_lines_open(ht_module_dwarf(w->code.module), text, n, &w->lines, NULL);
+	rc = ht_module_lines(w->code.module, &w->lines, NULL);
 	if (rc == -HT_ENOMEM)
 		return rc;
 	if (rc < 0)
@@ -464,6 +461,21 @@ add_heads(struct work *w)
 	return rc;
 }
 
+/* A function with a name but no code to be read (perf's maps): that it ran is known. */
+static int
+note_named(struct work *w)
+{
+	uint32_t f;
+
+	if (w->sites.insns.n || !w->bound->name || !cov_code_ran(&w->code, w->bound))
+		return 0;
+	f = bound_function(w, NULL);
+	if (f == HT_COV_NONE)
+		return -HT_ENOMEM;
+	w->b->functions.at[f].state = HT_COV_HIT;
+	return 0;
+}
+
 /* Entries of the functions that the debug information knows. */
 static void
 count_functions(struct work *w)
@@ -541,6 +553,8 @@ cov_build_module(struct cov_builder *b, const struct ht_coverage *c, uint32_t nu
 		rc = cov_sites_read(&w.sites, &w.code, w.bound);
 		for (size_t k = 0; k < w.sites.insns.n && rc == 0; k++)
 			rc = each_insn(&w, &w.sites.insns.at[k], cov_sites_leads(&w.sites, k));
+		if (rc == 0)
+			rc = note_named(&w);
 		if (rc == 0 && w.without_lines && !w.some_lines)
 			rc = note_without_lines(&w);
 	}

@@ -56,7 +56,7 @@ collect(const struct input *in, int debug, struct parts *p)
 		const void *data;
 		size_t size;
 
-		if (info->state == HT_MODULE_MEMORY)
+		if (info->state == HT_MODULE_MEMORY && !info->is_names)
 			continue;
 		data = ht_module_image(m, &size);
 		add(p, info->path, info, data, size);
