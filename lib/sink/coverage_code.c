@@ -426,20 +426,17 @@ fetch(struct cov_code *code, uint64_t at, struct cov_insn *out)
 	return 0;
 }
 
-int
-cov_code_walk(struct cov_code *code, const struct cov_bound *b,
-              int (*each)(void *arg, const struct cov_insn *insn), void *arg)
+/* All that is code, or padding, of `b`. */
+static int
+read_all(struct cov_code *code, const struct cov_bound *b, struct cov_insns *out)
 {
-	struct { struct cov_insn *at; size_t n, cap; } fill = { NULL, 0, 0 };
-	int unreachable = 0, rc = 0;
-
-	for (uint64_t at = b->start; at < b->end && rc >= 0;) {
-		struct cov_insn insn;
+	out->n = 0;
+	for (uint64_t at = b->start; at < b->end;) {
+		struct cov_insn insn, *slot;
 		uint64_t inside;
 
 		if (fetch(code, at, &insn) < 0) { /* data among code: go on where code is known to be */
 			at = next_executed(code, at + 1, b->end);
-			unreachable = 0;
 			continue;
 		}
 		inside = executed_length(code, at) ? at + insn.x.size
@@ -449,23 +446,98 @@ cov_code_walk(struct cov_code *code, const struct cov_bound *b,
 			continue;
 		}
 		at += insn.x.size;
-		if (insn.x.filler && !insn.count) {
-			struct cov_insn *slot = unreachable ? NULL : ht_vec_push(&fill);
-
-			if (slot)
-				*slot = insn;
-			else if (!unreachable)
-				rc = -HT_ENOMEM;
-			continue;
-		}
-		/* Padding in the middle is code after all: something follows it. */
-		for (size_t i = 0; i < fill.n && rc >= 0; i++)
-			rc = each(arg, &fill.at[i]);
-		fill.n = 0;
-		if (rc >= 0)
-			rc = each(arg, &insn);
-		unreachable = insn.x.no_next;
+		slot = ht_vec_push(out);
+		if (!slot)
+			return -HT_ENOMEM;
+		*slot = insn;
 	}
-	ht_vec_free(&fill);
-	return rc < 0 ? rc : 0;
+	return 0;
+}
+
+static int
+is_padding(const struct cov_insn *i)
+{
+	return i->x.filler && !i->count;
+}
+
+static int
+is_behind(const struct cov_insn *p, const struct cov_insn *i)
+{
+	return p->addr + p->x.size == i->addr && !p->x.no_next;
+}
+
+int
+cov_address_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Where direct jumps lead to, sorted. */
+static int
+read_leads(const struct cov_insns *all, struct cov_leads *out)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ht_insn *x = &all->at[i].x;
+		uint64_t *slot = x->insn == HT_INSN_COND || x->insn == HT_INSN_JUMP ? ht_vec_push(out) : NULL;
+
+		if (slot)
+			*slot = x->target;
+		else if (x->insn == HT_INSN_COND || x->insn == HT_INSN_JUMP)
+			return -HT_ENOMEM;
+	}
+	if (out->n)
+		qsort(out->at, out->n, sizeof(*out->at), cov_address_order);
+	return 0;
+}
+
+static int
+is_lead(const struct cov_leads *l, uint64_t addr)
+{
+	return l->n && bsearch(&addr, l->at, l->n, sizeof(*l->at), cov_address_order);
+}
+
+/*
+ * Leave out padding.  It is code where a jump leads to it, as compilers write a
+ * statement without effect, and where what is in front of it goes on to what follows.
+ */
+static int
+drop_padding(struct cov_insns *all)
+{
+	struct cov_insn *i = all->at;
+	struct cov_leads leads = { NULL, 0, 0 };
+	size_t out = 0, k = 0;
+	int rc = 0;
+
+	while (k < all->n && !is_padding(&i[k]))
+		k++;
+	if (k < all->n)
+		rc = read_leads(all, &leads);
+	for (size_t at = 0, end; at < all->n && rc == 0; at = end) {
+		int reached = !at || is_behind(&i[at - 1], &i[at]), needed;
+
+		for (end = at; end < all->n && is_padding(&i[end]); end++)
+			;
+		needed = reached && end < all->n;
+		for (; at < end; at++) {
+			needed |= is_lead(&leads, i[at].addr);
+			if (needed)
+				i[out++] = i[at];
+		}
+		if (end < all->n)
+			i[out++] = i[end++];
+	}
+	if (rc == 0)
+		all->n = out;
+	ht_vec_free(&leads);
+	return rc;
+}
+
+int
+cov_code_read(struct cov_code *code, const struct cov_bound *b, struct cov_insns *out)
+{
+	int rc = read_all(code, b, out);
+
+	return rc < 0 ? rc : drop_padding(out);
 }

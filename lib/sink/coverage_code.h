@@ -34,12 +34,22 @@ struct cov_code {
 /* The bound that holds `vaddr`, NULL when there is none. */
 struct cov_bound *cov_code_bound(struct cov_code *code, uint64_t vaddr);
 
-/* One instruction of the walk. */
+/* One instruction of a function. */
 struct cov_insn {
 	uint64_t addr;
 	struct ht_insn x;
 	uint64_t count, taken, not_taken;
 };
+struct cov_insns {
+	struct cov_insn *at;
+	size_t n, cap;
+};
+/* Addresses that jumps lead to. */
+struct cov_leads {
+	uint64_t *at;
+	size_t n, cap;
+};
+int cov_address_order(const void *a, const void *b);
 
 /* Expand the counts of `m`. 0 or -HT_ENOMEM. */
 int cov_code_init(struct cov_code *code, const struct cov_module *m);
@@ -51,12 +61,11 @@ int cov_code_ran(struct cov_code *code, const struct cov_bound *b);
 /* Find the functions; `lines` may be NULL. 0 or -HT_ENOMEM. */
 int cov_code_find_bounds(struct cov_code *code, const struct ht_lines *lines);
 /*
- * Call `each` for every instruction of `b`, in order.  What ran is taken as it
- * ran; the rest is decoded from one to the next.  Bytes that are no code, and
- * padding that nothing leads to, are passed over.
+ * The instructions of `b` into `out`, in order.  What ran is taken as it ran; the
+ * rest is decoded from one to the next.  Bytes that are no code, and padding that
+ * nothing leads to, are passed over.  0 or -HT_ENOMEM.
  */
-int cov_code_walk(struct cov_code *code, const struct cov_bound *b,
-                  int (*each)(void *arg, const struct cov_insn *insn), void *arg);
+int cov_code_read(struct cov_code *code, const struct cov_bound *b, struct cov_insns *out);
 
 /* Function bounds of .eh_frame, sorted, appended to `out`. 0 or -HT_ENOMEM. */
 int cov_unwind_ranges(struct ht_module *m, struct cov_ranges *out);

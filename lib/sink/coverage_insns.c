@@ -7,7 +7,7 @@
 struct ht_cov_code {
 	struct cov_code  code;
 	struct ht_lines *lines;
-	const struct cov_bound *bound; /* of the walk at hand */
+	struct cov_insns read; /* of the function at hand */
 	struct { struct ht_cov_insn *at; size_t n, cap; } insns;
 };
 
@@ -41,37 +41,35 @@ ht_cov_code_close(struct ht_cov_code *code)
 		return;
 	ht_lines_close(code->lines);
 	cov_code_fini(&code->code);
+	ht_vec_free(&code->read);
 	ht_vec_free(&code->insns);
 	free(code);
-}
-
-static int
-keep(void *arg, const struct cov_insn *i)
-{
-	struct ht_cov_code *code = arg;
-	struct ht_cov_insn *out = ht_vec_push(&code->insns);
-
-	if (!out)
-		return -HT_ENOMEM;
-	*out = (struct ht_cov_insn){ .addr = i->addr,
-		                     .target = i->x.target,
-		                     .count = i->count,
-		                     .taken = i->taken,
-		                     .not_taken = i->not_taken,
-		                     .size = i->x.size,
-		                     .insn = i->x.insn,
-		                     .doubt = cov_doubt(code->code.counts, i->addr) };
-	return 0;
 }
 
 const struct ht_cov_insn *
 ht_cov_code_function(struct ht_cov_code *code, uint64_t vaddr, size_t *n)
 {
-	code->bound = cov_code_bound(&code->code, vaddr);
+	const struct cov_bound *bound = cov_code_bound(&code->code, vaddr);
+
 	code->insns.n = 0;
 	*n = 0;
-	if (!code->bound || cov_code_walk(&code->code, code->bound, keep, code) < 0)
+	if (!bound || cov_code_read(&code->code, bound, &code->read) < 0)
 		return NULL;
+	for (size_t k = 0; k < code->read.n; k++) {
+		const struct cov_insn *i = &code->read.at[k];
+		struct ht_cov_insn *out = ht_vec_push(&code->insns);
+
+		if (!out)
+			return NULL;
+		*out = (struct ht_cov_insn){ .addr = i->addr,
+			                     .target = i->x.target,
+			                     .count = i->count,
+			                     .taken = i->taken,
+			                     .not_taken = i->not_taken,
+			                     .size = i->x.size,
+			                     .insn = i->x.insn,
+			                     .doubt = cov_doubt(code->code.counts, i->addr) };
+	}
 	*n = code->insns.n;
 	return code->insns.at;
 }

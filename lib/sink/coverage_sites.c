@@ -15,14 +15,6 @@ slot_order(const void *a, const void *b)
 	return x->b < y->b ? -1 : x->b > y->b;
 }
 
-static int
-address_order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 int
 cov_sites_init(struct cov_sites *s, struct cov_builder *b, const struct ht_coverage *c,
                uint32_t module)
@@ -76,24 +68,13 @@ lead(struct cov_sites *s, const struct cov_bound *bound, uint64_t addr)
 	return slot || addr < bound->start || addr >= bound->end ? 0 : -HT_ENOMEM;
 }
 
-static int
-keep(void *arg, const struct cov_insn *i)
-{
-	struct cov_insn *slot = ht_vec_push((&((struct cov_sites *)arg)->insns));
-
-	if (!slot)
-		return -HT_ENOMEM;
-	*slot = *i;
-	return 0;
-}
-
 int
 cov_sites_read(struct cov_sites *s, struct cov_code *code, const struct cov_bound *bound)
 {
 	int rc;
 
-	s->insns.n = s->leads.n = 0;
-	rc = cov_code_walk(code, bound, keep, s);
+	s->leads.n = 0;
+	rc = cov_code_read(code, bound, &s->insns);
 	for (size_t k = 0; k < s->insns.n && rc == 0; k++) {
 		const struct cov_insn *i = &s->insns.at[k];
 
@@ -107,7 +88,7 @@ cov_sites_read(struct cov_sites *s, struct cov_code *code, const struct cov_boun
 				rc = lead(s, bound, cov_target_vaddr(s->seen.at[t].b));
 	}
 	if (s->leads.n)
-		qsort(s->leads.at, s->leads.n, sizeof(uint64_t), address_order);
+		qsort(s->leads.at, s->leads.n, sizeof(uint64_t), cov_address_order);
 	return rc;
 }
 
@@ -119,7 +100,7 @@ cov_sites_leads(const struct cov_sites *s, size_t k)
 	if (!p || p->addr + p->x.size != i->addr || p->x.no_next || p->x.insn == HT_INSN_COND)
 		return 1;
 	return s->leads.n &&
-	       bsearch(&i->addr, s->leads.at, s->leads.n, sizeof(uint64_t), address_order);
+	       bsearch(&i->addr, s->leads.at, s->leads.n, sizeof(uint64_t), cov_address_order);
 }
 
 /* Name of the symbol that begins at `vaddr`; *name is NULL when none does. 0 or -HT_ENOMEM. */

@@ -13,14 +13,8 @@ struct cov_sites {
 		struct cov_slot *at;
 		size_t n, cap;
 	} seen; /* targets of indirect branches, sorted */
-	struct {
-		struct cov_insn *at;
-		size_t n, cap;
-	} insns; /* of one function */
-	struct {
-		uint64_t *at;
-		size_t n, cap;
-	} leads; /* where jumps in it lead to, sorted */
+	struct cov_insns insns; /* of one function */
+	struct cov_leads leads; /* where jumps in it lead to, sorted */
 };
 
 /* Both: 0 or -HT_ENOMEM. */
