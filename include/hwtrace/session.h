@@ -25,6 +25,12 @@ struct ht_session_config {
 	size_t      size;            /* sizeof(struct ht_session_config) */
 	const char *symfs;           /* root under which files are looked for first, copied; NULL = none */
 	int         ignore_build_id; /* use a file although its build-id differs */
+	/* Files that are not here may be asked for, by build-id, at the servers that the variable
+	 * DEBUGINFOD_URLS of the environment names.  They then know what is decoded here. */
+	int debuginfod;
+	/* Called while a file comes: `done` of `total` bytes of that for module `what`.  May be NULL. */
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+	void *progress_arg;
 };
 
 /*

@@ -12,23 +12,32 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
+/* Open `path` if it has the build-id of `m`; 1 when it is taken. */
+static int
+debug_open(struct ht_module *m, const char *path)
+{
+	uint8_t id[HT_BUILD_ID_MAX];
+
+	if (!strcmp(path, m->file.path) || ht_file_open(&m->debug, path) < 0)
+		return 0;
+	if (m->debug.elf && ht_file_build_id(&m->debug, id) == m->info.build_id_size &&
+	    !memcmp(id, m->info.build_id, m->info.build_id_size))
+		return 1;
+	ht_file_close(&m->debug);
+	return 0;
+}
+
 /* Open `path`, under --symfs first, if it has the build-id of `m`; 1 when it is taken. */
 static int
 debug_try(struct ht_module *m, const char *path)
 {
-	uint8_t id[HT_BUILD_ID_MAX];
 	char full[4096];
 
 	for (int i = m->session->symfs ? 0 : 1; i < 2; i++) {
 		int n = snprintf(full, sizeof(full), "%s%s", i ? "" : m->session->symfs, path);
 
-		if (n < 0 || (size_t)n >= sizeof(full) || !strcmp(full, m->file.path) ||
-		    ht_file_open(&m->debug, full) < 0)
-			continue;
-		if (m->debug.elf && ht_file_build_id(&m->debug, id) == m->info.build_id_size &&
-		    !memcmp(id, m->info.build_id, m->info.build_id_size))
+		if (n >= 0 && (size_t)n < sizeof(full) && debug_open(m, full))
 			return 1;
-		ht_file_close(&m->debug);
 	}
 	return 0;
 }
@@ -63,6 +72,24 @@ debug_by_id(struct ht_module *m)
 		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", id[i]);
 	snprintf(path + n, sizeof(path) - (size_t)n, ".debug");
 	return debug_try(m, path);
+}
+
+static int
+debug_fetched(struct ht_module *m)
+{
+	struct ht_fetch fetch = { .what = m->path,
+		                  .id = m->info.build_id,
+		                  .id_size = m->info.build_id_size,
+		                  .debug = 1 };
+	const char *why;
+	char *path;
+	int taken;
+
+	if (!ht_session_fetch(m->session, &fetch, &path, &why))
+		return 0;
+	taken = debug_open(m, path);
+	free(path);
+	return taken;
 }
 
 /* The name in .gnu_debuglink, NULL when there is none. */
@@ -114,8 +141,9 @@ ht_module_debug(struct ht_module *m)
 	if (!m->debug_tried) {
 		m->debug_tried = 1;
 		/* Without a build-id nothing says that a debug file belongs to this very file. */
-		if (ht_module_elf(m) && m->info.build_id_size && !debug_carried(m) && !debug_by_id(m))
-			debug_by_link(m);
+		if (ht_module_elf(m) && m->info.build_id_size && !debug_carried(m) &&
+		    !debug_by_id(m) && !debug_by_link(m))
+			debug_fetched(m);
 	}
 	return m->debug.elf ? &m->debug : NULL;
 }

@@ -287,11 +287,28 @@ module_in_cache(struct ht_module *m)
 	return 0;
 }
 
+/* Ask for it at the servers, if allowed; 1 when it was taken, else maybe a word on why not. */
+static int
+module_fetch(struct ht_module *m, const char **why)
+{
+	struct ht_fetch fetch = { .what = m->path, .id = m->recorded, .id_size = m->recorded_size };
+	struct ht_file f;
+	char *path;
+	int r;
+
+	if (!ht_session_fetch(m->session, &fetch, &path, why))
+		return 0;
+	r = ht_file_open(&f, path);
+	free(path);
+	return r == 0 && module_take(m, &f);
+}
+
 static void
 module_find(struct ht_module *m)
 {
 	const char *symfs = m->session->symfs;
 	char id[2 * HT_BUILD_ID_MAX + 1], *path = NULL;
+	const char *unfetched;
 	struct ht_file f;
 	int r = -HT_ENOTFOUND;
 
@@ -306,13 +323,16 @@ module_find(struct ht_module *m)
 	r = ht_file_open(&f, m->path);
 	if (r == 0 && module_take(m, &f))
 		return;
-	if (m->info.state == HT_MODULE_CHANGED)
+	if (module_fetch(m, &unfetched) || m->info.state == HT_MODULE_CHANGED)
 		return;
 	m->info.state = HT_MODULE_MISSING;
-	snprintf(m->why, sizeof(m->why), "%.300s (build-id %s) %s%s; give a folder that has it with --symfs",
-	         m->path, m->recorded_size ? hex(m->recorded, m->recorded_size, id) : "not recorded",
+	snprintf(m->why, sizeof(m->why),
+	         "%.300s (build-id %s) %s%s%s%.60s; give a folder that has it with --symfs",
+	         m->path,
+	         m->recorded_size ? hex(m->recorded, m->recorded_size, id) : "not recorded",
 	         r == -HT_EPERM ? "may not be read" : "was not found",
-	         symfs ? ", neither in the folder of --symfs" : "");
+	         symfs ? ", neither in the folder of --symfs" : "",
+	         unfetched ? "; debuginfod: " : "", unfetched ? unfetched : "");
 }
 
 const struct ht_module_info *

@@ -496,6 +496,11 @@ ht_session_open(struct ht_container *c, const struct ht_session_config *config,
 		s->container = c;
 		s->kernel.pid = -1;
 		s->ignore_build_id = config && config->ignore_build_id;
+		if (config) {
+			s->may_fetch = config->debuginfod;
+			s->progress = config->progress;
+			s->progress_arg = config->progress_arg;
+		}
 		if (config && config->symfs && !(s->symfs = strdup(config->symfs)))
 			r = -HT_ENOMEM;
 	}
@@ -538,6 +543,7 @@ ht_session_close(struct ht_session *s)
 	ht_vec_free(&s->memory);
 	ht_vec_free(&s->switches);
 	ht_vec_free(&s->gaps);
+	ht_debuginfod_free(s->debuginfod);
 	free(s->symfs);
 	free(s);
 }

@@ -68,6 +68,11 @@ struct ht_session {
 	struct ht_container *container;
 	char                *symfs;
 	int                  ignore_build_id;
+	int may_fetch; /* of ht_session_config, as the next two */
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+	void *progress_arg;
+	struct ht_debuginfod *debuginfod; /* NULL until the first file is asked for */
+	int cannot_fetch;                 /* there is no client */
 	struct { struct ht_process **at; size_t n, cap; } processes;
 	struct ht_index      by_pid;
 	struct ht_process    kernel; /* mappings that every process sees */
@@ -122,6 +127,22 @@ void ht_module_free(struct ht_module *m);
  * are none).  Life: session.
  */
 const uint8_t *ht_module_bytes(struct ht_module *m, uint64_t offset, size_t *n);
+
+/* -- debuginfod.c -------------------------------------------------------- */
+
+struct ht_fetch {
+	const char *what; /* path of the module that the file is for */
+	const uint8_t *id;
+	unsigned id_size;
+	int debug; /* its separate debug file */
+};
+
+/*
+ * Ask the servers for a file; 1 with its path, to be freed, when it is there now.
+ * Else 0, and why; NULL = nobody was asked.
+ */
+int ht_session_fetch(struct ht_session *s, const struct ht_fetch *f, char **path, const char **why);
+void ht_debuginfod_free(struct ht_debuginfod *d);
 
 /* -- jit.c --------------------------------------------------------------- */
 

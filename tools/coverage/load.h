@@ -46,7 +46,9 @@ struct load_opts {
 	{ 0, "engine", "NAME", OPT_STRING, offsetof(type, member.input.engine),                          \
 	  "decode with this engine: " INPUT_ENGINES },                                                   \
 	{ 0, "ignore-build-id", NULL, OPT_FLAG, offsetof(type, member.input.ignore_build_id),            \
-	  "use a file although it is not the one that was recorded" }
+	  "use a file although it is not the one that was recorded" },                                   \
+	{ 0, "debuginfod", NULL, OPT_FLAG, offsetof(type, member.input.debuginfod),                      \
+	  "ask the servers of DEBUGINFOD_URLS for files that are not here" }
 
 /* All of `paths` into one report, to be freed by ht_cov_report_free(); EXIT_OK or, told, another status. */
 int load_merged(const struct load_opts *o, char **paths, int n, struct cover *c, struct ht_cov_report **out);

@@ -124,6 +124,21 @@ warn_damaged(const struct ht_session *s)
 		          damaged > 1 ? " (and more like it)" : "");
 }
 
+/* A file comes from a server. */
+static void
+fetching(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+	struct progress *p = &((struct input *)arg)->fetching;
+
+	if (p->what != what || p->total != total) {
+		progress_end(p);
+		progress_start(p, what, total);
+	}
+	progress_slow(p, done);
+	if (done >= total)
+		progress_end(p);
+}
+
 int
 input_open(struct input *in, const struct input_opts *o, const char *operand)
 {
@@ -131,12 +146,17 @@ input_open(struct input *in, const struct input_opts *o, const char *operand)
 		.size = sizeof(config),
 		.symfs = o->symfs,
 		.ignore_build_id = o->ignore_build_id,
+		.debuginfod = o->debuginfod,
+		.progress = fetching,
+		.progress_arg = in,
 	};
 	struct ht_diag diag = { 0 };
 	int status = input_open_container(in, o, operand);
 
 	if (status)
 		return status;
+	if (o->debuginfod && (!getenv("DEBUGINFOD_URLS") || !*getenv("DEBUGINFOD_URLS")))
+		tool_warn("--debuginfod: DEBUGINFOD_URLS is not set: it names the servers to ask");
 	if (ht_session_open(in->container, &config, &in->session, &diag) < 0)
 		return tool_fail(&diag);
 	warn_damaged(in->session);

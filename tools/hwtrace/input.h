@@ -13,6 +13,7 @@
 #include <hwtrace/session.h>
 
 #include "command.h"
+#include "progress.h"
 
 #define INPUT_DEFAULT "perf.data"
 
@@ -22,6 +23,7 @@ struct input_opts {
 	const char *symfs;
 	const char *engine;
 	int         ignore_build_id;
+	int         debuginfod;
 	const char
 	    *own; /* no option: the command that was just recorded; its file is no one's business */
 };
@@ -41,7 +43,9 @@ struct input_opts {
 	{ 0, "engine", "NAME", OPT_STRING, offsetof(type, member.engine),                            \
 	  "decode with this engine: " INPUT_ENGINES },                                               \
 	{ 0, "ignore-build-id", NULL, OPT_FLAG, offsetof(type, member.ignore_build_id),              \
-	  "use a file although it is not the one that was recorded" }
+	  "use a file although it is not the one that was recorded" },                               \
+	{ 0, "debuginfod", NULL, OPT_FLAG, offsetof(type, member.debuginfod),                        \
+	  "ask the servers of DEBUGINFOD_URLS for files that are not here" }
 
 #define INPUT_ENGINES "native or libipt"
 
@@ -51,6 +55,7 @@ struct input {
 	const struct ht_capture_info *info;
 	const char                   *path;   /* the capture, as named by the user */
 	const char                   *engine; /* NULL = the best */
+	struct progress               fetching;
 };
 
 /*

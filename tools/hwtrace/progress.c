@@ -37,11 +37,18 @@ progress_start_printing(struct progress *p, const char *what, uint64_t total)
 void
 progress_at(struct progress *p, uint64_t done)
 {
+	if (p->next_ns != UINT64_MAX && p->calls++ % LOOK_EVERY == 0)
+		progress_slow(p, done);
+}
+
+void
+progress_slow(struct progress *p, uint64_t done)
+{
 	char bar[WIDTH + 1];
 	unsigned filled;
 	uint64_t now;
 
-	if (p->next_ns == UINT64_MAX || p->calls++ % LOOK_EVERY)
+	if (p->next_ns == UINT64_MAX)
 		return;
 	now = now_ns();
 	if (now < p->next_ns)

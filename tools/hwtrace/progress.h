@@ -22,6 +22,8 @@ void progress_start(struct progress *p, const char *what, uint64_t total);
 void progress_start_printing(struct progress *p, const char *what, uint64_t total);
 /* Cheap enough to be called once a batch. */
 void progress_at(struct progress *p, uint64_t done);
+/* For what calls seldom: each call may draw. */
+void progress_slow(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
 
 #endif
