@@ -176,11 +176,11 @@ print_range(const struct side *s, const struct range *r)
 
 #define CONTEXT_LINES 40
 
-/* The first packets that begin in [from, to), and some before. */
-static void
-print_packets(const struct ht_stream *stream, uint64_t from, uint64_t to)
+/* The packets that begin in [from, to), and some before, but for the first `skip`; returns how many. */
+static uint64_t
+print_packets(const struct ht_stream *stream, uint64_t from, uint64_t to, uint64_t skip)
 {
-	unsigned lines = 0;
+	uint64_t n_packets = 0;
 
 	for (uint32_t i = 0; i < stream->n_chunks; i++) {
 		const struct ht_chunk *c = &stream->chunks[i];
@@ -191,19 +191,32 @@ print_packets(const struct ht_stream *stream, uint64_t from, uint64_t to)
 
 		if (c->stream_offset >= to || c->stream_offset + c->size <= from)
 			continue;
-		for (at = ht_pt_find_psb(c->data, n, 0); at < n && c->stream_offset + at < to && lines < CONTEXT_LINES;) {
+		for (at = ht_pt_find_psb(c->data, n, 0); at < n && c->stream_offset + at < to;) {
 			int rc = ht_pt_packet_read(c->data + at, n - at, &block, &p);
 
 			if (rc <= 0) {
 				at = ht_pt_find_psb(c->data, n, at + 1);
 				continue;
 			}
-			if (c->stream_offset + at + 64 >= from && p.kind != HT_PT_PAD && ++lines)
+			if (c->stream_offset + at + 64 >= from && p.kind != HT_PT_PAD &&
+			    n_packets++ >= skip)
 				printf("  %#8" PRIx64 "  %s\n", c->stream_offset + at,
 				       ht_pt_packet_text(&p, text, sizeof(text)));
 			at += (size_t)rc;
 		}
 	}
+	return n_packets;
+}
+
+/* An engine may have read far since it gave events: the last packets are the ones to look at. */
+static void
+print_last_packets(const struct ht_stream *stream, uint64_t from, uint64_t to)
+{
+	uint64_t n = print_packets(stream, from, to, UINT64_MAX);
+
+	printf("packets from offset %#" PRIx64 " to %#" PRIx64 "%s:\n", from, to,
+	       n > CONTEXT_LINES ? ", the last ones" : "");
+	print_packets(stream, from, to, n > CONTEXT_LINES ? n - CONTEXT_LINES : 0);
 }
 
 static int
@@ -226,6 +239,17 @@ open_side(struct side *s, struct input *in, uint32_t stream)
 	return EXIT_OK;
 }
 
+/* The rest of one side, for what it tells to be lost. */
+static void
+drain(struct side *s)
+{
+	struct range r;
+
+	do
+		next_range(s, &r);
+	while (r.kind != RANGE_END);
+}
+
 /* EXIT_OK, or EXIT_ERROR after printing the first difference. */
 static int
 compare(const struct ht_stream *stream, struct side side[2])
@@ -245,8 +269,10 @@ compare(const struct ht_stream *stream, struct side side[2])
 				printf("  both    %#" PRIx64 " to %#" PRIx64 "\n", before.start, before.last);
 			print_range(&side[0], &a);
 			print_range(&side[1], &b);
-			printf("packets from offset %#" PRIx64 " to %#" PRIx64 ":\n", from, to);
-			print_packets(stream, from, to);
+			print_last_packets(stream, from, to);
+			drain(&side[0]);
+			if (side[0].error)
+				tool_fail(ht_decoder_diag(side[0].decoder));
 			return EXIT_ERROR;
 		}
 		before = a;

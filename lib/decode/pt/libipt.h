@@ -38,6 +38,7 @@ struct clock {
 	uint64_t pos;       /* of libipt: the flow packet it will take next */
 	uint64_t flow;      /* the flow packet it took last */
 	unsigned bits;      /* outcomes of that packet which were not used yet */
+	int ahead;          /* that packet makes an event, which did not come yet */
 	uint64_t tsc, ns;   /* now */
 	int      valid;     /* tsc is */
 	int      dirty;     /* changed since the last TIME event */

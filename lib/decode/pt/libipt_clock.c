@@ -93,14 +93,19 @@ ht_libipt_clock_position(struct ht_libipt *s)
 	c->pos = pos;
 }
 
-/* The marks between the flow packet that was used up and the next one. */
+/*
+ * The marks between the flow packet that was used up and the next one: the one
+ * that libipt took last, or the one in front of it, when that makes an event
+ * which is still to come.
+ */
 static void
-clock_take_behind(struct ht_libipt *s, uint64_t flow)
+clock_take_behind(struct ht_libipt *s)
 {
 	struct clock *c = &s->clock;
+	uint64_t end = c->flow + !c->ahead;
 	size_t i = c->next_mark;
 
-	while (i < c->marks.n && c->marks.at[i].offset < c->pos && c->marks.at[i].prev <= flow)
+	while (i < c->marks.n && c->marks.at[i].offset < c->pos && c->marks.at[i].prev < end)
 		i++;
 	if (i > c->next_mark)
 		clock_take(s, i - 1);
@@ -128,6 +133,7 @@ ht_libipt_clock_start(struct ht_libipt *s)
 	c->next_mark = 0;
 	c->pos = c->flow = 0;
 	c->bits = 0;
+	c->ahead = 0;
 	/* Without a clock nothing can be told from before: all changes count as made. */
 	if (r == 0 && (!c->marks.n || !s->d->info->clock.valid))
 		s->advance_to = UINT64_MAX;
@@ -141,6 +147,7 @@ ht_libipt_clock_sync(struct ht_libipt *s, uint64_t offset)
 	size_t i = c->next_mark;
 
 	c->bits = 0;
+	c->ahead = 0;
 	c->flow = offset;
 	c->pos = offset;
 	ht_libipt_clock_position(s);
@@ -155,14 +162,17 @@ ht_libipt_clock_sync(struct ht_libipt *s, uint64_t offset)
 	clock_ask(s);
 }
 
-static unsigned
-outcomes_at(const struct ht_libipt *s, uint64_t offset)
+/* See what the flow packet is that libipt took with a branch. */
+static void
+look_at_flow(struct ht_libipt *s)
 {
+	struct clock *c = &s->clock;
 	struct ht_pt_packet p;
+	int known = packet_at(s, c->flow, &p);
+	int outcomes = known && (p.kind == HT_PT_TNT_8 || p.kind == HT_PT_TNT_64);
 
-	if (!packet_at(s, offset, &p))
-		return 0;
-	return p.kind == HT_PT_TNT_8 || p.kind == HT_PT_TNT_64 ? p.count : 0;
+	c->bits = outcomes ? p.count : 0;
+	c->ahead = known && !outcomes && p.kind != HT_PT_TIP;
 }
 
 void
@@ -173,13 +183,13 @@ ht_libipt_clock_branch(struct ht_libipt *s, int one_outcome)
 
 	ht_libipt_clock_position(s);
 	if (c->pos != pos) {
-		c->bits = outcomes_at(s, c->flow);
+		look_at_flow(s);
 		clock_ask(s);
 	}
 	if (one_outcome && c->bits)
 		c->bits--;
 	if (!c->bits)
-		clock_take_behind(s, c->flow);
+		clock_take_behind(s);
 }
 
 void
@@ -189,6 +199,7 @@ ht_libipt_clock_event(struct ht_libipt *s, const struct pt_event *ev)
 	size_t i, last = SIZE_MAX;
 
 	ht_libipt_clock_position(s);
+	c->ahead = 0;
 	if (ev->has_tsc && !knows_time(s))
 		clock_take_told(s, ev->tsc);
 	else if (ev->has_tsc && (!c->valid || ev->tsc > c->tsc))
