@@ -121,9 +121,9 @@ struct ht_stream {
 };
 
 enum ht_record_kind {
-	HT_REC_OTHER = 0,  /* a record kept but not modelled: raw bytes only */
-	HT_REC_MMAP,       /* mapping of code or data */
-	HT_REC_MUNMAP,     /* ours: [addr, addr+len) unmapped or no longer executable */
+	HT_REC_OTHER = 0, /* a record kept but not modelled: raw bytes only */
+	HT_REC_MMAP,      /* mapping of code or data */
+	HT_REC_MUNMAP,    /* ours: [addr, addr+len) unmapped or no longer executable */
 	HT_REC_COMM,
 	HT_REC_FORK,
 	HT_REC_EXIT,
@@ -131,8 +131,9 @@ enum ht_record_kind {
 	HT_REC_ITRACE_START,
 	HT_REC_AUX,
 	HT_REC_LOST,
-	HT_REC_CODE,       /* code bytes as of this time (perf: TEXT_POKE) */
+	HT_REC_CODE, /* code bytes as of this time (perf: TEXT_POKE) */
 	HT_REC_SAMPLE,
+	HT_REC_CONTEXT, /* page tables of a process, as PIP packets name them */
 	HT_REC_KIND_COUNT
 };
 
@@ -176,6 +177,9 @@ struct ht_record {
 		 * loss of this kind (enum ht_gap_kind); NULL = none.  Life: container */
 		struct { uint64_t id, lost; int samples; uint8_t kind; const char *why; } lost;
 		struct { uint64_t addr; uint32_t old_len, len; const uint8_t *bytes; } code;
+		struct {
+			uint64_t cr3;
+		} context;
 		struct {
 			uint64_t id, ip, addr, period;
 			/* a branch stack: n_branches entries (branch.h), the newest first */

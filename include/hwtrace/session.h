@@ -82,6 +82,12 @@ const char *ht_session_comm(const struct ht_session *s, int32_t tid, uint64_t ns
 /* Process that thread `tid` belongs to, -1 when not known. */
 int32_t ht_session_pid_of(const struct ht_session *s, int32_t tid);
 
+/*
+ * Process with the page tables `cr3`, of which the address of the first page counts.  -1: not
+ * known; -2: the capture tells of no page tables at all.
+ */
+int32_t ht_session_context(const struct ht_session *s, uint64_t cr3);
+
 /* A CPU runs another thread from `ns` on.  tid 0 is idle, -1 not known. */
 struct ht_switch {
 	uint64_t ns;

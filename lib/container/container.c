@@ -12,11 +12,8 @@
 #include "container/reader.h"
 
 static const struct ht_reader *const readers[] = {
-	&ht_reader_perfdata,
-	&ht_reader_archive,
-	&ht_reader_bundle,
-	&ht_reader_snapshot,
-	&ht_reader_brstack,
+	&ht_reader_perfdata, &ht_reader_archive,  &ht_reader_bundle,
+	&ht_reader_snapshot, &ht_reader_simplept, &ht_reader_brstack,
 };
 
 #define N_READERS (sizeof(readers) / sizeof(readers[0]))
@@ -43,8 +40,9 @@ fail_unknown(const char *path, const uint8_t *data, size_t size, struct ht_diag 
 	return ht_fail(
 	    diag, HT_EFORMAT, path, 0, "magic",
 	    "is no capture that hwtrace knows; it reads perf.data, LLDB trace bundles, CoreSight "
-	    "snapshots, branch "
-	    "stacks as perf script writes them, raw Intel PT with a map, and archives of its own");
+	    "snapshots, simple-pt's sideband, branch stacks as perf script writes them, raw Intel "
+	    "PT with a "
+	    "map, and archives of its own");
 }
 
 #define LOOK_AT    (64u << 10) /* of a pipe, before more of it is read */

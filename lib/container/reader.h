@@ -59,6 +59,7 @@ extern const struct ht_reader ht_reader_archive;
 extern const struct ht_reader ht_reader_bundle;
 extern const struct ht_reader ht_reader_brstack;
 extern const struct ht_reader ht_reader_snapshot;
+extern const struct ht_reader ht_reader_simplept;
 extern const struct ht_reader ht_reader_raw; /* never matched by content */
 
 #endif

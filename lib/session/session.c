@@ -13,6 +13,7 @@
 
 #define MISC_FORK_EXEC 0x2000 /* a fork that was synthesised: the child's own mappings follow */
 
+#define CONTEXT_SHIFT 12                /* of CR3: below are flags */
 #define ITEM_JIT HT_REC_KIND_COUNT /* code of a jitdump: an item that no record is */
 
 /* What is kept of a record until all were read and sorted. */
@@ -141,6 +142,9 @@ item_fill(struct ht_session *s, struct item *it, const struct ht_record *rec)
 		it->ppid = rec->kind == HT_REC_FORK ? rec->u.fork.ppid : rec->u.exit.ppid;
 		it->ptid = rec->kind == HT_REC_FORK ? rec->u.fork.ptid : rec->u.exit.ptid;
 		it->flag = rec->kind == HT_REC_FORK && (rec->misc & MISC_FORK_EXEC) != 0;
+		return 0;
+	case HT_REC_CONTEXT:
+		it->addr = rec->u.context.cr3;
 		return 0;
 	case HT_REC_SWITCH:
 		it->flag = rec->u.sw.out != 0;
@@ -426,6 +430,8 @@ replay(struct ht_session *s, const struct item *it)
 		return replay_comm(s, it);
 	case HT_REC_SWITCH:
 		return replay_switch(s, it);
+	case HT_REC_CONTEXT:
+		return ht_index_set(&s->by_context, it->addr >> CONTEXT_SHIFT, (uint32_t)it->pid);
 	case HT_REC_EXIT:
 	case HT_REC_ITRACE_START:
 		t = thread_get(s, it->pid, it->tid);
@@ -537,6 +543,7 @@ ht_session_close(struct ht_session *s)
 	ht_vec_free(&s->modules);
 	ht_index_fini(&s->by_pid);
 	ht_index_fini(&s->by_tid);
+	ht_index_fini(&s->by_context);
 	ht_index_fini(&s->by_path);
 	for (size_t i = 0; i < s->memory.n; i++)
 		free(s->memory.at[i]);
@@ -598,6 +605,18 @@ ht_session_pid_of(const struct ht_session *s, int32_t tid)
 	uint32_t t = ht_index_get(&s->by_tid, (uint32_t)tid);
 
 	return t == UINT32_MAX ? -1 : s->threads.at[t].pid;
+}
+
+int32_t
+ht_session_context(const struct ht_session *s, uint64_t cr3)
+{
+	uint64_t page = (cr3 & ~(1ull << 63)) >> CONTEXT_SHIFT;
+	uint32_t pid = ht_index_get(&s->by_context, page);
+
+	/* A kernel that hides itself from its programs has two, one page after the other. */
+	if (pid == UINT32_MAX)
+		pid = ht_index_get(&s->by_context, page ^ 1);
+	return pid != UINT32_MAX ? (int32_t)pid : s->by_context.n ? -1 : -2;
 }
 
 const struct ht_switch *

@@ -79,6 +79,7 @@ struct ht_session {
 	struct { struct ht_thread *at; size_t n, cap; } threads;
 	struct { struct ht_task *at; size_t n, cap; } tasks; /* beside threads */
 	struct ht_index      by_tid;
+	struct ht_index by_context; /* page of the page tables -> pid */
 	struct { struct ht_module **at; size_t n, cap; } modules;
 	struct ht_index      by_path; /* hash of path and build-id -> first module of a chain */
 	struct ht_module    *interned; /* the one asked for last */

@@ -62,6 +62,9 @@ input_next(struct ht_container *c, struct ht_record *rec)
 		rec->u.code.bytes = p + 8;
 		rec->u.code.len = p[4] % 4;
 		break;
+	case HT_REC_CONTEXT:
+		rec->u.context.cr3 = p[5] % 4 * PAGE;
+		break;
 	case HT_REC_COMM:
 		rec->u.comm.comm = p[4] & 1 ? "name" : NULL;
 		rec->u.comm.exec = p[4] & 2;

@@ -64,10 +64,13 @@ const char *
 info_record_name(unsigned kind)
 {
 	static const char *const names[HT_REC_KIND_COUNT] = {
-		[HT_REC_OTHER] = "other", [HT_REC_MMAP] = "mmap", [HT_REC_MUNMAP] = "munmap",
-		[HT_REC_COMM] = "comm", [HT_REC_FORK] = "fork", [HT_REC_EXIT] = "exit",
-		[HT_REC_SWITCH] = "switch", [HT_REC_ITRACE_START] = "itrace_start", [HT_REC_AUX] = "aux",
-		[HT_REC_LOST] = "lost", [HT_REC_CODE] = "code", [HT_REC_SAMPLE] = "sample",
+		[HT_REC_OTHER] = "other",     [HT_REC_MMAP] = "mmap",
+		[HT_REC_MUNMAP] = "munmap",   [HT_REC_COMM] = "comm",
+		[HT_REC_FORK] = "fork",       [HT_REC_EXIT] = "exit",
+		[HT_REC_SWITCH] = "switch",   [HT_REC_ITRACE_START] = "itrace_start",
+		[HT_REC_AUX] = "aux",         [HT_REC_LOST] = "lost",
+		[HT_REC_CODE] = "code",       [HT_REC_SAMPLE] = "sample",
+		[HT_REC_CONTEXT] = "context",
 	};
 
 	return kind < HT_REC_KIND_COUNT && names[kind] ? names[kind] : "other";

@@ -358,6 +358,19 @@ leave_view(struct ht_libipt *s)
 	return s->n == 0;
 }
 
+static void
+go_to_thread(struct ht_libipt *s, int32_t pid, int32_t tid, uint64_t now)
+{
+	s->d->pid = pid;
+	s->d->tid = tid;
+	ht_view_free(s->scout);
+	s->scout = NULL;
+	s->scout_ns = 0;
+	if (ht_view_switch(s->d->view, pid, now) < 0)
+		s->error = -HT_ENOMEM;
+	ht_libipt_switch(s, pid, tid);
+}
+
 /* Per-CPU streams: go to the thread that runs by now; 0 when the batch must end before. */
 static int
 follow_thread(struct ht_libipt *s, uint64_t now)
@@ -374,14 +387,24 @@ follow_thread(struct ht_libipt *s, uint64_t now)
 	if (!leave_view(s))
 		return 0;
 	s->next_switch = i;
-	s->d->pid = sw->pid;
-	s->d->tid = sw->tid;
-	ht_view_free(s->scout);
-	s->scout = NULL;
-	s->scout_ns = 0;
-	if (ht_view_switch(s->d->view, sw->pid, now) < 0)
-		s->error = -HT_ENOMEM;
-	ht_libipt_switch(s, sw);
+	go_to_thread(s, sw->pid, sw->tid, now);
+	return 1;
+}
+
+/* As follow_thread(), by page tables. */
+static int
+follow_context(struct ht_libipt *s, uint64_t now)
+{
+	int32_t pid = s->d->stream->cpu == -1 ? -2 : ht_session_context(s->d->session, s->cr3);
+
+	if (pid == -2 || pid == s->d->pid) {
+		s->context_due = 0;
+		return 1;
+	}
+	if (!leave_view(s))
+		return 0;
+	s->context_due = 0;
+	go_to_thread(s, pid, pid, now);
 	return 1;
 }
 
@@ -394,6 +417,8 @@ follow_view(struct ht_libipt *s)
 
 	if (s->next_switch < s->n_switches && s->switches[s->next_switch].ns <= to &&
 	    !follow_thread(s, to))
+		return 0;
+	if (s->context_due && !follow_context(s, to))
 		return 0;
 	next = ht_view_next_change(s->d->view);
 	if (s->advance_to > to)

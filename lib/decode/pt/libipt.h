@@ -64,7 +64,7 @@ struct ht_libipt {
 	uint64_t                event_ip; /* where a branch in front of the event at hand went */
 	unsigned                mode;   /* bits, as told last */
 	uint64_t                cr3, vmcs;
-	int                     context_dirty;
+	int context_dirty, context_due;
 	uint32_t                cbr;
 
 	uint64_t                advance_to; /* view time that the next batch starts with */
@@ -110,7 +110,7 @@ void ht_libipt_branch_to(struct ht_libipt *s, uint64_t target);
 /* The same when it will never be known where it went. */
 void ht_libipt_branch_lost(struct ht_libipt *s, uint8_t flags);
 /* The stream belongs to another thread from here on. */
-void ht_libipt_switch(struct ht_libipt *s, const struct ht_switch *sw);
+void ht_libipt_switch(struct ht_libipt *s, int32_t pid, int32_t tid);
 void ht_libipt_gap(struct ht_libipt *s, const struct ht_gap *gap);
 
 /* -- libipt.c ------------------------------------------------------------ */

@@ -256,7 +256,7 @@ set_context(struct ht_libipt *s, uint64_t cr3, uint64_t vmcs)
 	s->vmcs = vmcs;
 	/* Such an event comes before its instruction is passed: a branch there is still open. */
 	ht_libipt_block_end(s, HT_INSN_OTHER);
-	s->context_dirty = 1;
+	s->context_dirty = s->context_due = 1;
 }
 
 void
@@ -316,9 +316,9 @@ ht_libipt_event(struct ht_libipt *s, const struct pt_event *ev)
 }
 
 void
-ht_libipt_switch(struct ht_libipt *s, const struct ht_switch *sw)
+ht_libipt_switch(struct ht_libipt *s, int32_t pid, int32_t tid)
 {
-	emit(s, HT_EV_SWITCH, (uint64_t)(int64_t)sw->pid, (uint64_t)(int64_t)sw->tid, 0);
+	emit(s, HT_EV_SWITCH, (uint64_t)(int64_t)pid, (uint64_t)(int64_t)tid, 0);
 }
 
 void

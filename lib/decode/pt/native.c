@@ -259,6 +259,26 @@ follow_thread(struct ht_pt_engine *e, uint64_t ns)
 	return forget_code(e);
 }
 
+/* By page tables: the process whose the code is. */
+static int
+follow_context(struct ht_pt_engine *e, uint64_t ns)
+{
+	int rc;
+
+	if (!e->moved)
+		return 0;
+	e->moved = 0;
+	e->d->pid = e->d->tid = e->pid_due;
+	rc = ht_view_switch(e->d->view, e->pid_due, ns);
+	if (rc < 0)
+		return rc;
+	ht_pt_tell(e, 0,
+	           (struct ht_event){ .kind = HT_EV_SWITCH,
+	                              .a = (uint64_t)(int64_t)e->pid_due,
+	                              .b = (uint64_t)(int64_t)e->pid_due });
+	return forget_code(e);
+}
+
 /* Between batches: thread and code as of now. */
 static int
 apply_change(struct ht_pt_engine *e)
@@ -266,6 +286,8 @@ apply_change(struct ht_pt_engine *e)
 	uint64_t ns = ht_pt_to_ns(e, e->time.tsc);
 	int rc = follow_thread(e, ns);
 
+	if (rc == 0)
+		rc = follow_context(e, ns);
 	if (e->code_ns > ns)
 		ns = e->code_ns;
 	else

@@ -63,6 +63,8 @@ struct ht_pt_engine {
 
 	const struct ht_switch *switches; /* threads of the CPU, where the stream is of one */
 	size_t             n_switches, next_switch;
+	int moved; /* a PIP tells of page tables that `pid_due` has */
+	int32_t pid_due;
 
 	enum ht_pt_place   place;
 	int                packets_lost;

@@ -611,6 +611,17 @@ take_tsx(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		e->fup_binds = FUP_MAY_BIND;
 }
 
+/* Other page tables, maybe of another process: the batch ends in front of its code. */
+static void
+look_at_context(struct ht_pt_engine *e, uint64_t cr3)
+{
+	int32_t pid = e->d->stream->cpu == -1 ? -2 : ht_session_context(e->d->session, cr3);
+
+	e->moved = pid != -2 && pid != e->d->pid;
+	e->pid_due = pid;
+	e->change_due |= e->moved;
+}
+
 /* Packets that do not move the place. */
 static int
 take_other(struct ht_pt_engine *e, const struct ht_pt_packet *p)
@@ -623,6 +634,7 @@ take_other(struct ht_pt_engine *e, const struct ht_pt_packet *p)
 		take_tsx(e, p);
 		break;
 	case HT_PT_PIP:
+		look_at_context(e, p->value);
 		ht_pt_tell(e, HT_DECODE_OTHER, (struct ht_event){ .kind = HT_EV_CONTEXT, .a = p->value });
 		break;
 	case HT_PT_VMCS:
