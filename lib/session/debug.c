@@ -9,6 +9,7 @@
 #include <hwtrace/archive.h>
 
 #include "session/module.h"
+#include "session/package.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
@@ -185,9 +186,29 @@ ht_module_dwarf(struct ht_module *m)
 	return m->dwarf;
 }
 
+struct ht_package *
+ht_module_package(struct ht_module *m)
+{
+	const char *const beside[] = { m->file.path, m->debug.path };
+
+	if (m->package_tried)
+		return m->package;
+	m->package_tried = 1;
+	for (unsigned i = 0; i < 2 && !m->package; i++) {
+		char path[4096];
+		int n = snprintf(path, sizeof(path), "%s.dwp", beside[i] ? beside[i] : "");
+
+		if (beside[i] && n > 0 && (size_t)n < sizeof(path))
+			ht_package_open(path, &m->package);
+	}
+	return m->package;
+}
+
 void
 ht_module_debug_free(struct ht_module *m)
 {
+	ht_package_close(m->package);
+	m->package = NULL;
 	if (m->dwarf)
 		dwarf_end(m->dwarf);
 	m->dwarf = NULL;

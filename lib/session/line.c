@@ -125,54 +125,8 @@ ht_lines_intern(struct ht_lines *l, const char *dir, const char *name)
 	return (uint32_t)l->files.n - 1;
 }
 
-/* The rows of one unit as libdw hands them out. */
-struct raw_row {
-	Dwarf_Addr addr;
-	uint32_t   file, line;
-	bool       stmt, end;
-};
-
-/* The names of one unit's table are few and shared: remember the last ones by pointer. */
-struct name_cache {
-	const char *name[8];
-	uint32_t    file[8];
-	unsigned    next;
-};
-
-static int
-read_row(struct ht_lines *l, Dwarf_Line *line, const char *dir, struct name_cache *cache, struct raw_row *out)
-{
-	const char *name = dwarf_linesrc(line, NULL, NULL);
-	int no = 0;
-
-	out->addr = 0;
-	out->end = false;
-	out->stmt = false;
-	dwarf_lineaddr(line, &out->addr);
-	dwarf_lineno(line, &no);
-	dwarf_linebeginstatement(line, &out->stmt);
-	dwarf_lineendsequence(line, &out->end);
-	out->stmt |= l->all_stmt;
-	out->line = no > 0 ? (uint32_t)no : 0;
-	out->file = HT_LINE_NONE;
-	if (!name)
-		return 0;
-	for (unsigned i = 0; i < 8; i++)
-		if (cache->name[i] == name) {
-			out->file = cache->file[i];
-			return 0;
-		}
-	out->file = ht_lines_intern(l, dir, name);
-	if (out->file == HT_LINE_NONE)
-		return -HT_ENOMEM;
-	cache->name[cache->next] = name;
-	cache->file[cache->next] = out->file;
-	cache->next = (cache->next + 1) % 8;
-	return 0;
-}
-
-static int
-add_statement(struct ht_lines *l, const struct raw_row *r)
+int
+ht_lines_add_statement(struct ht_lines *l, const struct ht_line_raw *r)
 {
 	uint64_t key = (uint64_t)r->file << 32 | r->line, *slot;
 
@@ -185,8 +139,8 @@ add_statement(struct ht_lines *l, const struct raw_row *r)
 	return 0;
 }
 
-static int
-add_mark(struct ht_lines *l, const struct raw_row *r)
+int
+ht_lines_add_mark(struct ht_lines *l, const struct ht_line_raw *r)
 {
 	struct ht_line_mark *slot;
 
@@ -199,8 +153,8 @@ add_mark(struct ht_lines *l, const struct raw_row *r)
 	return 0;
 }
 
-static int
-add_row(struct ht_lines *l, const struct raw_row *r, uint64_t end, bool stmt)
+int
+ht_lines_add_row(struct ht_lines *l, const struct ht_line_raw *r, uint64_t end, bool stmt)
 {
 	struct ht_line_row *last = l->rows.n ? &l->rows.at[l->rows.n - 1] : NULL, *row;
 
@@ -215,163 +169,6 @@ add_row(struct ht_lines *l, const struct raw_row *r, uint64_t end, bool stmt)
 	if (!row)
 		return -HT_ENOMEM;
 	*row = (struct ht_line_row){ r->addr, end, r->file, r->line, stmt };
-	return 0;
-}
-
-static int
-range_order(const void *a, const void *b)
-{
-	const struct ht_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Where the code of one unit lies; empty = it does not say. */
-struct unit_ranges {
-	struct ht_range *at;
-	size_t           n, cap;
-};
-
-static int
-read_ranges(struct unit_ranges *u, Dwarf_Die *die)
-{
-	Dwarf_Addr base, start, end;
-	ptrdiff_t off = 0;
-
-	u->n = 0;
-	while ((off = dwarf_ranges(die, off, &base, &start, &end)) > 0) {
-		struct ht_range *r = start < end ? ht_vec_push(u) : NULL;
-
-		if (r)
-			*r = (struct ht_range){ start, end };
-		else if (start < end)
-			return -HT_ENOMEM;
-	}
-	if (u->n)
-		qsort(u->at, u->n, sizeof(*u->at), range_order);
-	return 0;
-}
-
-/* How far the unit's code that holds `addr` reaches; 0 when `addr` is none of it. */
-static uint64_t
-unit_end(const struct unit_ranges *u, uint64_t addr)
-{
-	size_t lo = 0, hi = u->n;
-
-	if (!u->n)
-		return UINT64_MAX;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (u->at[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < u->at[lo - 1].end ? u->at[lo - 1].end : 0;
-}
-
-/*
- * libdw sorts the rows of all sequences of a unit by address, and puts the end of
- * a sequence before what else stands at its address: an empty row there seems to
- * reach as far as the next sequence.  The ranges of the unit tell better.
- *
- * Of several rows at one address only the last owns the instruction.  It is a
- * statement when any of them says so for the same line.
- */
-static int
-read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *dir, const struct unit_ranges *u)
-{
-	struct name_cache cache = { { NULL }, { 0 }, 0 };
-	struct raw_row cur, next;
-	bool stmt = false;
-	uint64_t end;
-
-	for (size_t i = 0; i < n; i++, cur = next) {
-		if (i == 0 && read_row(l, dwarf_onesrcline(lines, 0), dir, &cache, &cur) < 0)
-			return -HT_ENOMEM;
-		if (i + 1 == n)
-			break;
-		if (read_row(l, dwarf_onesrcline(lines, i + 1), dir, &cache, &next) < 0)
-			return -HT_ENOMEM;
-		if (cur.end) {
-			stmt = false;
-			continue;
-		}
-		if (cur.stmt && ht_lines_in_text(l, cur.addr, cur.addr) && add_statement(l, &cur) < 0)
-			return -HT_ENOMEM;
-		if (next.addr <= cur.addr) {
-			if (cur.stmt && (next.line != cur.line || next.file != cur.file) &&
-			    add_mark(l, &cur) < 0)
-				return -HT_ENOMEM;
-			stmt = next.line == cur.line && next.file == cur.file && (stmt || cur.stmt);
-			continue;
-		}
-		end = unit_end(u, cur.addr);
-		if (end > next.addr)
-			end = next.addr;
-		if (end > cur.addr && ht_lines_in_text(l, cur.addr, end) &&
-		    add_row(l, &cur, end, stmt || cur.stmt) < 0)
-			return -HT_ENOMEM;
-		stmt = false;
-	}
-	return 0;
-}
-
-/*
- * Do all rows of the unit stand for their statement?  GCC, when it optimises, marks
- * where statements begin, and what it does not mark may have been moved there.  Else,
- * as always in LLVM, only rows that go on with the line before them are not marked.
- */
-static bool
-all_statements(Dwarf_Die *cudie)
-{
-	Dwarf_Attribute attr;
-	const char *by = dwarf_formstring(dwarf_attr(cudie, DW_AT_producer, &attr)), *o;
-
-	if (!by)
-		return false;
-	if (strncmp(by, "GNU ", 4) != 0)
-		return strstr(by, "clang") != NULL;
-	for (o = by; (o = strstr(o, " -O")) != NULL && o[3] == '0'; o++)
-		;
-	return !o && strstr(by, " -m"); /* none at all: it did not write its options down */
-}
-
-static int
-read_units(struct ht_lines *l, Dwarf *dwarf, struct unit_ranges *u)
-{
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die cudie, subdie;
-	uint8_t type;
-	int more;
-
-	while ((more = dwarf_get_units(dwarf, cu, &cu, NULL, &type, &cudie, &subdie)) == 0) {
-		Dwarf_Attribute attr;
-		const char *dir = dwarf_formstring(dwarf_attr(&cudie, DW_AT_comp_dir, &attr));
-		Dwarf_Lines *lines;
-		size_t n;
-
-		if (type != DW_UT_compile && type != DW_UT_skeleton && type != DW_UT_partial)
-			continue;
-		if (!dwarf_hasattr(&cudie, DW_AT_stmt_list))
-			continue;
-		if (dwarf_getsrclines(&cudie, &lines, &n) != 0) {
-			l->damaged++;
-			continue;
-		}
-		l->all_stmt = all_statements(type == DW_UT_skeleton && dwarf_tag(&subdie) ? &subdie : &cudie);
-		if (read_ranges(u, &cudie) < 0 || read_unit_lines(l, lines, n, dir, u) < 0)
-			return -HT_ENOMEM;
-		if (type == DW_UT_skeleton && dwarf_tag(&subdie) == DW_TAG_compile_unit)
-			cudie = subdie;
-		else if (type == DW_UT_skeleton)
-			l->split_missing++;
-		if (ht_lines_read_functions(l, &cudie, dir) < 0)
-			return -HT_ENOMEM;
-	}
-	if (more < 0)
-		l->damaged++;
 	return 0;
 }
 
@@ -478,23 +275,20 @@ lines_open(int (*read)(struct ht_lines *l, void *source), void *source, const st
 }
 
 static int
-read_dwarf(struct ht_lines *l, void *dwarf)
+open_dwarf(struct ht_line_source source, const struct ht_range *text, uint32_t n_text, struct ht_lines **out,
+           struct ht_diag *diag)
 {
-	struct unit_ranges u = { NULL, 0, 0 };
-	int rc = read_units(l, dwarf, &u);
-
-	ht_vec_free(&u);
-	return rc;
+	if (!source.dwarf)
+		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL,
+		               "there is no debug information");
+	return lines_open(ht_lines_read_dwarf, &source, text, n_text, out, diag);
 }
 
 int
 ht_lines_open(void *dwarf, const struct ht_range *text, uint32_t n_text, struct ht_lines **out,
               struct ht_diag *diag)
 {
-	if (!dwarf)
-		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL,
-		               "there is no debug information");
-	return lines_open(read_dwarf, dwarf, text, n_text, out, diag);
+	return open_dwarf((struct ht_line_source){ dwarf, NULL }, text, n_text, out, diag);
 }
 
 /* -- code that a program made ---------------------------------------------- */
@@ -504,19 +298,19 @@ static int
 read_made(struct ht_lines *l, const struct ht_jit_code *c, const struct ht_jit_line *lines,
           size_t n)
 {
-	struct raw_row row;
+	struct ht_line_raw row;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t end = i + 1 < n ? lines[i + 1].offset : c->offset + c->size;
 
-		row = (struct raw_row){ .addr = lines[i].offset,
+		row = (struct ht_line_raw){ .addr = lines[i].offset,
 			                .line = lines[i].line,
 			                .stmt = true,
 			                .file = ht_lines_intern(l, NULL, lines[i].file) };
-		if (row.file == HT_LINE_NONE || add_statement(l, &row) < 0)
+		if (row.file == HT_LINE_NONE || ht_lines_add_statement(l, &row) < 0)
 			return -HT_ENOMEM;
 		/* Of several at one place the last one owns it, as in DWARF. */
-		if (end > row.addr ? add_row(l, &row, end, true) < 0 : add_mark(l, &row) < 0)
+		if (end > row.addr ? ht_lines_add_row(l, &row, end, true) < 0 : ht_lines_add_mark(l, &row) < 0)
 			return -HT_ENOMEM;
 	}
 	return 0;
@@ -572,8 +366,9 @@ ht_module_lines(struct ht_module *m, struct ht_lines **out, struct ht_diag *diag
 	uint32_t n;
 	const struct ht_range *text = ht_module_text(m, &n);
 
-	return m->jit ? lines_open(read_jitdump, m, text, n, out, diag)
-	              : ht_lines_open(ht_module_dwarf(m), text, n, out, diag);
+	if (m->jit)
+		return lines_open(read_jitdump, m, text, n, out, diag);
+	return open_dwarf((struct ht_line_source){ ht_module_dwarf(m), ht_module_package(m) }, text, n, out, diag);
 }
 
 void

@@ -14,26 +14,29 @@
 struct walk {
 	struct ht_lines *l;
 	const char      *dir;
+	Dwarf_CU *cu;     /* whose entries these are, */
+	Dwarf_Die *lines; /* and the unit that has its line table */
 	unsigned         depth;
 };
 
 static int walk_children(struct walk *w, Dwarf_Die *die, uint32_t parent);
 
-/* File number `attr` of the line table that belongs to `die`'s unit. */
+/* The file that attribute `name` gives by its number in the line table of its unit. */
 static uint32_t
 file_of(struct walk *w, Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word no;
 	Dwarf_Files *files;
-	Dwarf_Die cu;
+	Dwarf_Die cu = *w->lines;
 	size_t n;
 	const char *path;
 
 	if (!dwarf_attr_integrate(die, name, &attr) || dwarf_formudata(&attr, &no) != 0)
 		return HT_LINE_NONE;
-	if (!dwarf_cu_die(attr.cu, &cu, NULL, NULL, NULL, NULL, NULL, NULL) ||
-	    dwarf_getsrcfiles(&cu, &files, &n) != 0 || no >= n)
+	if (attr.cu != w->cu && !dwarf_cu_die(attr.cu, &cu, NULL, NULL, NULL, NULL, NULL, NULL))
+		return HT_LINE_NONE;
+	if (dwarf_getsrcfiles(&cu, &files, &n) != 0 || no >= n)
 		return HT_LINE_NONE;
 	path = dwarf_filesrc(files, no, NULL, NULL);
 	return path ? ht_lines_intern(w->l, w->dir, path) : HT_LINE_NONE;
@@ -153,9 +156,9 @@ walk_children(struct walk *w, Dwarf_Die *die, uint32_t parent)
 }
 
 int
-ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, const char *dir)
+ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, Dwarf_Die *lines, const char *dir)
 {
-	struct walk w = { l, dir, 0 };
+	struct walk w = { .l = l, .dir = dir, .cu = die->cu, .lines = lines };
 
 	return walk_children(&w, die, HT_LINE_NONE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What line.c (line tables, look-up) and line_function.c (functions, inlining) share. */
+/* What line.c (tables, look-up), line_dwarf.c (rows) and line_function.c (functions, inlining) share. */
 #ifndef SESSION_LINES_H
 #define SESSION_LINES_H
 
@@ -7,6 +7,8 @@
 #include <stdbool.h>
 
 #include <hwtrace/line.h>
+
+#include "session/package.h"
 
 struct ht_lines {
 	const struct ht_range *text; /* only while the tables are read */
@@ -27,12 +29,32 @@ struct ht_lines {
 	size_t                 n_buckets;
 };
 
+/* One row as a table has it. */
+struct ht_line_raw {
+	Dwarf_Addr addr;
+	uint32_t   file, line;
+	bool       stmt, end;
+};
+
+/* Where units are: a Dwarf, and the package that it was split into; NULL = none. */
+struct ht_line_source {
+	Dwarf *dwarf;
+	struct ht_package *package;
+};
+
 /* 1 when [start, end) lies in the executable part of the module. */
 int ht_lines_in_text(const struct ht_lines *l, uint64_t start, uint64_t end);
 /* Number of the file `name`, which is relative to `dir` (may be NULL); HT_LINE_NONE: out of memory. */
 uint32_t ht_lines_intern(struct ht_lines *l, const char *dir, const char *name);
-/* Functions of one unit, in `die`; 0 or -HT_ENOMEM. */
-int ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, const char *dir);
+/* All return 0 or -HT_ENOMEM. */
+int ht_lines_add_statement(struct ht_lines *l, const struct ht_line_raw *r);
+int ht_lines_add_mark(struct ht_lines *l, const struct ht_line_raw *r);
+/* The row reaches to `end`. */
+int ht_lines_add_row(struct ht_lines *l, const struct ht_line_raw *r, uint64_t end, bool stmt);
+/* Rows and functions of all units of `source`, a struct ht_line_source. */
+int ht_lines_read_dwarf(struct ht_lines *l, void *source);
+/* Functions of the unit `die`; its files are those of the unit `lines`, relative to `dir`. */
+int ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, Dwarf_Die *lines, const char *dir);
 /* Spans from the ranges of all functions. */
 int ht_lines_build_spans(struct ht_lines *l);
 

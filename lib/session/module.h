@@ -54,6 +54,8 @@ struct ht_module {
 	int                   debug_tried;
 	void                 *dwarf;
 	int                   dwarf_tried;
+	struct ht_package *package;
+	int package_tried;
 
 	struct { struct ht_symbol *at; size_t n, cap; } symbols;
 	uint64_t             *reach; /* beside symbols: the farthest end up to and with it */
@@ -77,6 +79,8 @@ void ht_module_layout_free(struct ht_module *m);
 /* debug.c: the separate debug file of `m`, opened at the first call; NULL when there is none. */
 const struct ht_file *ht_module_debug(struct ht_module *m);
 void ht_module_debug_free(struct ht_module *m);
+/* The package of split debug information beside it or its debug file; NULL when there is none. */
+struct ht_package *ht_module_package(struct ht_module *m);
 
 /* jit.c: code that a program made; symbols and executable ranges of such a module. */
 void ht_module_jit_free(struct ht_module *m);

@@ -123,9 +123,8 @@ tell(const struct ht_cov_report *r)
 			          m->damaged_units);
 		if (m->split_missing)
 			tool_warn(
-			    "%s: the split debug information of %u of its units was not found as "
-			    ".dwo "
-			    "files: functions there are known by symbols, inlined ones not at all",
+			    "%s: the split debug information of %u of its units was not found as .dwo "
+			    "files or in a .dwp: functions there are known by symbols, inlined ones not at all",
 			    m->path, m->split_missing);
 	}
 	for (uint32_t i = 0; i < r->n_files; i++)
