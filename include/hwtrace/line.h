@@ -41,6 +41,7 @@ struct ht_line_mark {
 struct ht_line_function {
 	const char *name;    /* as in the source; "" when nameless */
 	const char *linkage; /* mangled, NULL when there is none */
+	const void *origin;  /* equal in all copies of one function, and nothing else */
 	uint32_t    file, line;           /* of the declaration; HT_LINE_NONE and 0 when not known */
 	uint32_t    parent;               /* inlined into this one (index); HT_LINE_NONE = out of line */
 	uint32_t    call_file, call_line; /* of the call that was replaced, when inlined */

@@ -328,6 +328,7 @@ add_made(struct ht_lines *l, const struct ht_jit_code *c, size_t first_row)
 		return -HT_ENOMEM;
 	*r = (struct ht_range){ c->offset, c->offset + c->size };
 	*f = (struct ht_line_function){ .name = c->name,
+		                        .origin = c,
 		                        .file = row ? row->file : HT_LINE_NONE,
 		                        .line = row ? row->line : 0,
 		                        .parent = HT_LINE_NONE,

@@ -83,6 +83,16 @@ add_ranges(struct walk *w, Dwarf_Die *die)
 	return n;
 }
 
+/* The entry that `die` is a copy of, or it itself. */
+static const void *
+origin_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+
+	return dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attr), &origin) ? origin.addr : die->addr;
+}
+
 static int
 add_function(struct walk *w, Dwarf_Die *die, uint32_t parent)
 {
@@ -99,7 +109,7 @@ add_function(struct walk *w, Dwarf_Die *die, uint32_t parent)
 	f = ht_vec_push(&w->l->functions);
 	if (!f)
 		return -HT_ENOMEM;
-	*f = (struct ht_line_function){ .parent = parent, .file = file_of(w, die, DW_AT_decl_file),
+	*f = (struct ht_line_function){ .parent = parent, .origin = origin_of(die), .file = file_of(w, die, DW_AT_decl_file),
 		.line = number_of(die, DW_AT_decl_line), .first_range = (uint32_t)first, .n_ranges = (uint32_t)n,
 		.call_file = HT_LINE_NONE };
 	name = string_of(die, DW_AT_name);

@@ -11,6 +11,8 @@
 #include "base/vec.h"
 #include "sink/coverage_sites.h"
 
+struct place;
+
 struct work {
 	struct cov_builder *b;
 	struct cov_code     code;
@@ -34,6 +36,7 @@ struct work {
 
 	uint32_t *file_of;     /* file of the line table -> of the report; HT_COV_NONE = left out */
 	uint32_t *function_of; /* the same for functions */
+	struct place *place_of; /* by function of the line table; addr 0: it is declared */
 	uint64_t *repeats;     /* by function of the line table: times that its own code led to its entry */
 	uint8_t  *ran;         /* by function of the line table: an instruction of its own ran */
 	uint8_t *doubt;        /* ... : enum ht_cov_doubt of all its instructions */
@@ -66,48 +69,122 @@ map_files(struct work *w)
 	return 0;
 }
 
-/* Lambdas and what the compiler adds are declared nowhere: their first line is where they are. */
-static void
-place_by_row(const struct work *w, struct ht_cov_function *like)
-{
-	const struct ht_line_row *row = ht_lines_find(w->lines, like->addr);
+/* Where a function is that the debug information gives no line for. */
+struct place {
+	uint32_t function; /* of the line table */
+	uint32_t file, line;
+	uint64_t addr;
+};
+struct places {
+	struct place *at;
+	size_t n, cap;
+};
 
-	if (!row || !row->line)
-		return;
-	like->file = w->file_of[row->file];
-	like->line = row->line;
+static int
+place_order(const void *a, const void *b, void *functions)
+{
+	const struct ht_line_function *f = functions;
+	const struct place *x = a, *y = b;
+	uintptr_t p = (uintptr_t)f[x->function].origin, q = (uintptr_t)f[y->function].origin;
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* The copy out of line tells, else the one whose first line comes first. */
+static int
+is_better(const struct ht_line_function *f, const struct place *x, const struct place *best)
+{
+	int out = f[x->function].parent == HT_LINE_NONE, best_out = f[best->function].parent == HT_LINE_NONE;
+
+	if (!x->line || !best->line || out != best_out)
+		return !best->line ? x->line || x->addr < best->addr : x->line && out > best_out;
+	return x->line != best->line ? x->line < best->line : x->addr < best->addr;
+}
+
+/*
+ * Lambdas, what the compiler adds, and functions of Go are declared nowhere, or on no
+ * line: the first line of their code is where they are, the same for all copies.
+ */
+static int
+find_places(const struct work *w, struct places *out)
+{
+	const struct ht_line_function *f = w->functions;
+
+	for (uint32_t i = 0; i < w->n_functions; i++) {
+		const struct ht_line_row *row;
+		struct place *p;
+
+		if (f[i].file != HT_LINE_NONE && f[i].line)
+			continue;
+		p = ht_vec_push(out);
+		if (!p)
+			return -HT_ENOMEM;
+		row = ht_lines_find(w->lines, f[i].entry);
+		*p = (struct place){ i, f[i].file, 0, f[i].entry };
+		if (row && row->line && (p->file == HT_LINE_NONE || p->file == row->file)) {
+			p->file = row->file;
+			p->line = row->line;
+		}
+	}
+	if (out->n)
+		qsort_r(out->at, out->n, sizeof(*out->at), place_order, (void *)(uintptr_t)f);
+	for (size_t i = 0, k; i < out->n; i = k) {
+		struct place best = out->at[i];
+
+		for (k = i; k < out->n && f[out->at[k].function].origin == f[out->at[i].function].origin; k++)
+			if (is_better(f, &out->at[k], &best))
+				best = out->at[k];
+		for (size_t j = i; j < k; j++)
+			w->place_of[out->at[j].function] = best;
+	}
+	return 0;
 }
 
 /* A function of a file that is left out is left out. */
 static int
+map_function(struct work *w, uint32_t i)
+{
+	const struct ht_line_function *f = &w->functions[i];
+	const struct place *p = &w->place_of[i];
+	uint32_t file = p->addr ? p->file : f->file;
+	struct ht_cov_function like = { .name = f->name,
+		                        .linkage = f->linkage,
+		                        .line = p->addr ? p->line : f->line,
+		                        .file = file == HT_LINE_NONE ? HT_COV_NONE : w->file_of[file],
+		                        .module = w->module,
+		                        .addr = p->addr ? p->addr : f->entry };
+
+	w->function_of[i] = HT_COV_NONE;
+	if (file != HT_LINE_NONE && like.file == HT_COV_NONE)
+		return 0;
+	if (like.file != HT_COV_NONE && cov_line_marked(&w->b->marks.at[like.file], like.line))
+		return 0;
+	w->function_of[i] = cov_function(w->b, &like);
+	return w->function_of[i] == HT_COV_NONE ? -HT_ENOMEM : 0;
+}
+
+static int
 map_functions(struct work *w)
 {
+	struct places places = { NULL, 0, 0 };
+	int rc;
+
 	w->function_of = calloc(w->n_functions + 1, sizeof(*w->function_of));
 	w->repeats = calloc(w->n_functions + 1, sizeof(*w->repeats));
 	w->ran = calloc(w->n_functions + 1, 1);
 	w->doubt = calloc(w->n_functions + 1, 1);
-	if (!w->function_of || !w->repeats || !w->ran || !w->doubt)
+	w->place_of = calloc(w->n_functions + 1, sizeof(*w->place_of));
+	if (!w->function_of || !w->repeats || !w->ran || !w->doubt || !w->place_of)
 		return -HT_ENOMEM;
-	for (uint32_t i = 0; i < w->n_functions; i++) {
-		const struct ht_line_function *f = &w->functions[i];
-		struct ht_cov_function like = { .name = f->name, .linkage = f->linkage, .line = f->line,
-			.file = f->file == HT_LINE_NONE ? HT_COV_NONE : w->file_of[f->file],
-			.module = w->module, .addr = f->entry };
-
-		w->function_of[i] = HT_COV_NONE;
-		if (f->file != HT_LINE_NONE && like.file == HT_COV_NONE)
-			continue;
-		if (f->file == HT_LINE_NONE)
-			place_by_row(w, &like);
-		if (like.file != HT_COV_NONE && cov_line_marked(&w->b->marks.at[like.file], like.line))
-			continue;
-		w->function_of[i] = cov_function(w->b, &like);
-		if (w->function_of[i] == HT_COV_NONE)
-			return -HT_ENOMEM;
-	}
+	rc = find_places(w, &places);
+	ht_vec_free(&places);
+	for (uint32_t i = 0; i < w->n_functions && rc == 0; i++)
+		rc = map_function(w, i);
 	w->first_copy = w->b->copies;
 	w->b->copies += w->n_functions;
-	return 0;
+	return rc;
 }
 
 static int
@@ -569,6 +646,7 @@ cov_build_module(struct cov_builder *b, const struct ht_coverage *c, uint32_t nu
 	ht_lines_close(w.lines);
 	free(w.file_of);
 	free(w.function_of);
+	free(w.place_of);
 	free(w.repeats);
 	free(w.ran);
 	free(w.doubt);

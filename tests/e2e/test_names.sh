@@ -65,3 +65,34 @@ for how in "" --no-demangle; do
 		pass "names as perf prints them${how:+ with $how}" ||
 		{ fail "names as perf prints them${how:+ with $how}" "see below"; sed 's/^/    /' "$tmp/out"; }
 done
+
+# Functions that no line declares, as in Go and with -gline-tables-only: one, however many
+# copies there are and wherever these begin; left out with the file that their code is in.
+cat >"$tmp/grow.h" <<'C'
+static inline int grow(int x)
+{
+	if (x > 100)
+		abort();
+	return twice(x * x + 7);
+}
+C
+cat >"$tmp/undeclared.c" <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static int twice(int x)
+{
+	return x * 2;
+}
+#include "grow.h"
+int main(int argc, char **argv)
+{
+	volatile int a = argc;
+	a = grow(a);
+	return grow(3) == a ? grow(a) : 0;
+}
+C
+clang -O2 -gline-tables-only -o "$tmp/undeclared" "$tmp/undeclared.c"
+"$hwtrace" coverage --lcov "$tmp/lcov" --trace "$tmp/undeclared.data" -- "$tmp/undeclared" >/dev/null 2>&1
+check "a function without a declaration: its first line, once" \
+	test "$(grep '^FN:.*grow' "$tmp/lcov")" = "FN:3,grow"
+"$hwtrace" coverage --exclude grow.h --functions "$tmp/undeclared.data" >"$tmp/functions" 2>/dev/null
+check "and left out with its file" test "$(grep -c grow "$tmp/functions")$(grep -c main "$tmp/functions")" = 01
