@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/procmap.h"
 #include "qemu/guest.h"
 #include "qemu/maps.h"
 #include "qemu/qemu_api.h"
@@ -71,12 +73,12 @@ add(const struct ht_map *m)
 	maps[n_maps++] = *m;
 }
 
-/* The same bytes of the same file at the same address? */
+/* The same bytes of the same file at the same address?  It may have lost its name since. */
 static int
 same_mapping(const struct ht_map *a, const struct ht_map *b)
 {
 	return a->ino == b->ino && a->maj == b->maj && a->min == b->min && a->shared == b->shared &&
-	       a->pgoff - a->start == b->pgoff - b->start && !strcmp(a->path, b->path);
+	       a->pgoff - a->start == b->pgoff - b->start && (a->ino || a->path == b->path);
 }
 
 /* Cut [start, end) out of the list, telling it when `tell`. */
@@ -144,26 +146,52 @@ split(struct ht_map m)
 	}
 }
 
-static int
-parse(const char *line, struct ht_map *m)
+/* The same name is kept once. */
+static const char *
+keep_name(const char *path)
 {
-	char prot[8];
-	int path = 0;
-	unsigned long start, end, pgoff, ino;
+	static struct name {
+		struct name *next;
+		char text[];
+	} * names[64];
+	size_t n = strlen(path) + 1;
+	unsigned hash = 0;
+	struct name *name;
 
-	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, prot, &pgoff, &m->maj, &m->min,
-	           &ino, &path) < 7)
-		return 0;
-	m->start = start - ht_guest_base();
-	m->end = end - ht_guest_base();
-	m->pgoff = pgoff;
-	m->ino = ino;
-	m->prot = 5; /* PROT_READ | PROT_EXEC: only executable parts are kept */
-	m->shared = prot[3] == 's';
-	snprintf(m->path, sizeof(m->path), "%.*s", (int)strcspn(line + path, "\n"), line + path);
-	if (m->path[0] != '/')
-		snprintf(m->path, sizeof(m->path), "//anon");
-	return 1;
+	for (const char *c = path; *c; c++)
+		hash = hash * 31 + (unsigned char)*c;
+	hash %= sizeof(names) / sizeof(names[0]);
+	for (name = names[hash]; name; name = name->next)
+		if (!strcmp(name->text, path))
+			return name->text;
+	name = malloc(sizeof(*name) + n);
+	if (!name)
+		return "//anon";
+	memcpy(name->text, path, n);
+	name->next = names[hash];
+	names[hash] = name;
+	return name->text;
+}
+
+/* Only executable parts are kept: the protection is theirs. */
+static struct ht_map
+from_host(struct ht_procmap *host)
+{
+	char buf[HT_PROCMAP_NAME_MAX];
+
+	ht_procmap_name(getpid(), host, buf);
+	return (struct ht_map){
+		.start = host->start - ht_guest_base(),
+		.end = host->end - ht_guest_base(),
+		.pgoff = host->pgoff,
+		.ino = host->ino,
+		.maj = host->maj,
+		.min = host->min,
+		.prot = PROT_READ | PROT_EXEC,
+		.shared = host->prot[3] == 's',
+		.deleted = host->deleted,
+		.path = host->path[0] == '/' ? keep_name(host->path) : "//anon",
+	};
 }
 
 void
@@ -171,16 +199,20 @@ ht_maps_update(uint64_t start, uint64_t end)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
 	uint64_t seen = start;
-	char line[4096 + 128];
+	char *line = NULL;
+	size_t cap = 0;
 
 	if (!f)
 		return;
 	pthread_mutex_lock(&lock);
-	while (fgets(line, sizeof(line), f)) {
+	while (getline(&line, &cap, f) > 0) {
+		struct ht_procmap host;
 		struct ht_map m;
 
-		if (!parse(line, &m) || m.end <= start || m.start >= end)
+		if (ht_procmap_parse(line, &host) < 0 || host.end - ht_guest_base() <= start ||
+		    host.start - ht_guest_base() >= end)
 			continue;
+		m = from_host(&host);
 		if (m.start < start) {
 			m.pgoff += start - m.start;
 			m.start = start;
@@ -193,6 +225,7 @@ ht_maps_update(uint64_t start, uint64_t end)
 	}
 	drop(seen, end, 1);
 	pthread_mutex_unlock(&lock);
+	free(line);
 	fclose(f);
 }
 
@@ -241,7 +274,7 @@ ht_maps_clean(uint64_t start, uint64_t end)
 	for (uint64_t page = start & ~(uint64_t)(PAGE - 1); page < end; page += PAGE) {
 		struct ht_map m;
 
-		if (!ht_maps_find(page, &m) || m.shared || m.path[1] == '/' || !m.ino)
+		if (!ht_maps_find(page, &m) || m.shared || m.deleted || m.path[1] == '/' || !m.ino)
 			return 0;
 		if (page_get_flags && (page_get_flags(page) & (HT_QEMU_PAGE_WRITE | HT_QEMU_PAGE_WRITE_ORG)))
 			return 0;

@@ -11,7 +11,8 @@ struct ht_map {
 	uint64_t ino;
 	uint32_t maj, min, prot;
 	int      shared;
-	char     path[256];
+	int deleted;      /* the file had no name any more when it was mapped */
+	const char *path; /* lives as long as the process */
 };
 
 /* Look at [start, end) again, after a system call that may have changed it, and tell what changed. */

@@ -186,7 +186,7 @@ ht_sideband_map(const struct ht_map *m)
 		.maj = m->maj, .min = m->min, .ino = m->ino,
 	};
 
-	if (m->path[0] == '/' && m->path[1] != '/')
+	if (m->path[0] == '/' && m->path[1] != '/' && !m->deleted)
 		r.build_id_size = (uint8_t)ht_build_id_path(m->path, r.build_id);
 	ht_sideband_write(&r, m->path, (uint32_t)strlen(m->path) + 1);
 }

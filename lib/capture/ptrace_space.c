@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/buildid.h"
 #include "base/vec.h"
 #include "capture/ptrace.h"
+#include "core/procmap.h"
 
 static void
 forget_pages(struct ht_pproc *p)
@@ -126,27 +126,28 @@ ht_pproc_map(const struct ht_pproc *p, uint64_t addr)
 
 /* -- mappings ------------------------------------------------------------- */
 
-/* One line of /proc/PID/maps.  Returns 1 when it is an executable mapping. */
+/* Takes what a line of /proc/PID/maps says; 1 when it is an executable mapping. */
 static int
-parse_map(char *line, struct ht_pmap *m)
+take_map(char *line, pid_t tid, struct ht_pmap *m, char name[HT_PROCMAP_NAME_MAX])
 {
-	char prot[5] = "";
-	int path = 0;
-	struct stat st;
+	struct ht_procmap map;
 
-	memset(m, 0, sizeof(*m));
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start, &m->end,
-	           prot, &m->pgoff, &m->maj, &m->min, &m->ino, &path) < 7 || !path)
+	if (ht_procmap_parse(line, &map) < 0 || map.prot[2] != 'x' || map.start > INT64_MAX)
 		return 0;
-	if (prot[2] != 'x' || m->start > INT64_MAX)
-		return 0;
-	m->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
-	m->shared = prot[3] == 's';
-	m->path = line + path;
-	m->named = m->path[0] == '/' && stat(m->path, &st) == 0 && st.st_ino == m->ino && S_ISREG(st.st_mode);
-	if (!*m->path)
-		m->path = (char *)"//anon";
+	ht_procmap_name(tid, &map, name);
+	*m = (struct ht_pmap){
+		.start = map.start,
+		.end = map.end,
+		.pgoff = map.pgoff,
+		.ino = map.ino,
+		.maj = map.maj,
+		.min = map.min,
+		.shared = map.prot[3] == 's',
+		.named = map.named,
+		.prot = (map.prot[0] == 'r' ? PROT_READ : 0) |
+		        (map.prot[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC,
+		.path = (char *)(uintptr_t)(*map.path ? map.path : "//anon"),
+	};
 	return 1;
 }
 
@@ -231,7 +232,7 @@ void
 ht_pproc_scan(struct ht_ptrace *r, struct ht_pproc *p, pid_t tid, int initial)
 {
 	__typeof__(p->maps) found = { 0 }, old;
-	char name[48], *line = NULL;
+	char name[48], file[HT_PROCMAP_NAME_MAX], *line = NULL;
 	unsigned generation = p->generation;
 	size_t cap = 0;
 	FILE *f;
@@ -243,7 +244,7 @@ ht_pproc_scan(struct ht_ptrace *r, struct ht_pproc *p, pid_t tid, int initial)
 	while (getline(&line, &cap, f) > 0) {
 		struct ht_pmap m, *slot;
 
-		if (!parse_map(line, &m))
+		if (!take_map(line, tid, &m, file))
 			continue;
 		m.path = strdup(m.path);
 		slot = m.path ? ht_vec_push(&found) : NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 #include "session/module.h"
@@ -37,17 +38,24 @@ starts(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-/* Is this the name of memory that no file holds? */
+/* The kernel's words for a file that has no name any more, or a name that ends like them. */
 static int
-names_memory(const char *path)
+says_deleted(const char *path)
 {
 	static const char deleted[] = " (deleted)";
 	size_t n = strlen(path);
 
-	return !n || starts(path, "//anon") || starts(path, "anon_inode:") ||
+	return path[0] == '/' && n >= sizeof(deleted) &&
+	       !strcmp(path + n - sizeof(deleted) + 1, deleted);
+}
+
+/* Is this the name of memory that no file holds? */
+static int
+names_memory(const char *path)
+{
+	return !*path || starts(path, "//anon") || starts(path, "anon_inode:") ||
 	       starts(path, "/memfd:") || starts(path, "/dev/zero") || starts(path, "/SYSV") ||
-	       starts(path, "/anon_hugepage") || (path[0] == '[' && !starts(path, "[kernel")) ||
-	       (n >= sizeof(deleted) && !strcmp(path + n - sizeof(deleted) + 1, deleted));
+	       starts(path, "/anon_hugepage") || (path[0] == '[' && !starts(path, "[kernel"));
 }
 
 /* Anonymous memory, whatever the capture calls it; the kernel's own in brackets are none. */
@@ -74,7 +82,7 @@ module_new(struct ht_session *s, uint32_t index, const char *path, const uint8_t
 		memcpy(m->recorded, id, n);
 	m->recorded_size = n;
 	m->info.path = m->path;
-	m->memory = is_anonymous(path);
+	m->memory = is_anonymous(path) || (says_deleted(path) && !n && access(path, F_OK) < 0);
 	return m;
 }
 
@@ -303,6 +311,7 @@ module_fetch(struct ht_module *m, const char **why)
 	return r == 0 && module_take(m, &f);
 }
 
+/* Find the file, or say why there is none. */
 static void
 module_find(struct ht_module *m)
 {
@@ -325,6 +334,10 @@ module_find(struct ht_module *m)
 		return;
 	if (module_fetch(m, &unfetched) || m->info.state == HT_MODULE_CHANGED)
 		return;
+	if (says_deleted(m->path) && !m->recorded_size) {
+		m->info.state = HT_MODULE_MEMORY;
+		return;
+	}
 	m->info.state = HT_MODULE_MISSING;
 	snprintf(m->why, sizeof(m->why),
 	         "%.300s (build-id %s) %s%s%s%.60s; give a folder that has it with --symfs",

@@ -11,8 +11,11 @@
 #define SLOTS     (1u << 16)
 #define CHUNK     (1u << 20)
 #define CHUNK_MAX 32      /* all is forgotten when texts take more chunks */
-#define TEXT_MAX  32768u  /* of one text of a place: two names, each byte escaped */
-#define NAME_SHOWN 2000   /* longer names are cut */
+#define SYM_SHOWN 2000    /* longer names are cut */
+#define DSO_SHOWN 4095    /* of what the system takes for a path nothing is cut */
+#define TEXT_MAX  40960u  /* of one text of a place: two names, each byte escaped */
+
+_Static_assert(6 * (SYM_SHOWN + DSO_SHOWN) + 256 <= TEXT_MAX, "a text fits");
 
 struct places {
 	struct ht_script_config config;
@@ -160,25 +163,27 @@ describe(struct places *p, struct place *pl)
 	size_t n = 0;
 
 	if (p->config.fields & HT_FIELD_SYM) {
-		n += (size_t)snprintf(buf, sizeof(buf), " %.*s", NAME_SHOWN, pl->sym ? pl->sym : "[unknown]");
+		n += (size_t)snprintf(buf, sizeof(buf), " %.*s", SYM_SHOWN,
+		                      pl->sym ? pl->sym : "[unknown]");
 		if (p->config.fields & HT_FIELD_SYMOFF && pl->sym)
 			n += (size_t)snprintf(buf + n, sizeof(buf) - n, "+0x%llx", (unsigned long long)pl->offset);
 	}
 	if (p->config.fields & HT_FIELD_DSO)
-		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " (%.*s)", NAME_SHOWN, pl->dso ? pl->dso : "[unknown]");
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " (%.*s)", DSO_SHOWN,
+		                      pl->dso ? pl->dso : "[unknown]");
 	pl->text = keep(p, buf, n);
 	pl->text_len = (uint16_t)n;
 }
 
 static void
-json_name(struct ht_text *t, const char *prefix, const char *key, const char *name)
+json_name(struct ht_text *t, const char *prefix, const char *key, const char *name, unsigned shown)
 {
-	char cut[NAME_SHOWN + 1];
+	char cut[DSO_SHOWN + 1];
 
 	snprintf(cut, sizeof(cut), ",\"%s%s\":", prefix, key);
 	ht_text_str(t, cut);
 	if (name) {
-		snprintf(cut, sizeof(cut), "%s", name);
+		snprintf(cut, sizeof(cut), "%.*s", (int)shown, name);
 		ht_text_json(t, cut);
 	}
 }
@@ -191,14 +196,14 @@ describe_json(struct places *p, const struct place *pl, const char *prefix, uint
 
 	t->used = 0;
 	if (pl->sym) {
-		json_name(t, prefix, "sym", pl->sym);
+		json_name(t, prefix, "sym", pl->sym, SYM_SHOWN);
 		if (p->config.fields & HT_FIELD_SYMOFF) {
-			json_name(t, prefix, "symoff", NULL);
+			json_name(t, prefix, "symoff", NULL, 0);
 			ht_text_dec(t, pl->offset, 0, ' ');
 		}
 	}
 	if (pl->dso && p->config.fields & HT_FIELD_DSO)
-		json_name(t, prefix, "dso", pl->dso);
+		json_name(t, prefix, "dso", pl->dso, DSO_SHOWN);
 	*len = (uint16_t)t->used;
 	return keep(p, t->at, t->used);
 }
