@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define HT_BRANCH_ENTRY_SIZE 24
+#define HT_BRANCH_TYPE_SHIFT 20 /* in the third word, 4 bits: PERF_BR_* */
 
 enum ht_branch_spec {
 	HT_SPEC_NA = 0,

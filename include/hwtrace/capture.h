@@ -32,6 +32,9 @@ struct ht_capture_config {
 	/* Trace bytes between two PSB packets.  0 = 16384 (qemu) or 4096 (ptrace); qemu
 	 * takes no less than 512. */
 	uint32_t      psb_period;
+	/* Other than 0: keep no trace, but the last 32 branches at every so many branches that a
+	 * thread takes: samples with branch stacks, as perf record -b writes them. */
+	uint64_t branch_period;
 	const char *const *modules; /* globs of module paths or base names to trace, NULL-terminated; NULL = all */
 	const char *const *filters; /* address ranges "0xA-0xB" or "SYM[+len]@MODULE", NULL-terminated; NULL = none */
 	char *const  *cmdline;     /* of the tool, kept in the file; NULL = argv */
@@ -45,6 +48,7 @@ struct ht_capture_result {
 	uint32_t    processes;   /* that were recorded, the program included */
 	uint32_t    threads;     /* that were recorded */
 	uint64_t    trace_bytes; /* in the file */
+	uint64_t samples;        /* in the file, in place of the trace; 0 without branch_period */
 	uint64_t    lost_bytes;  /* that are not; each loss stands in the file as well */
 	int         wait_status; /* of the program, as from waitpid(2); 0 when attached */
 };

@@ -32,6 +32,10 @@ int  ht_output_open(const struct ht_capture_config *config, const struct ht_perf
                     struct ht_perf_writer **out, struct ht_diag *diag);
 /* The program runs: the file gets its name, the one that bore it becomes output.old. */
 int  ht_output_settle(const struct ht_capture_config *config, struct ht_diag *diag);
+/* As ht_output_open(), to take the place of what bears the name, by ht_output_replace(). */
+int ht_output_begin(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
+                    struct ht_perf_writer **out, struct ht_diag *diag);
+int ht_output_replace(const struct ht_capture_config *config, struct ht_diag *diag);
 /* The program never ran: the file that was begun goes. */
 void ht_output_drop(const struct ht_capture_config *config);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "capture/backend.h"
+#include "capture/sample.h"
 
 #define BEGUN ".recording" /* what the name of the file ends in while it begins */
 
@@ -304,8 +305,8 @@ open_writer(const char *path, const struct ht_perf_writer_config *wc, struct ht_
 }
 
 int
-ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
-               struct ht_perf_writer **out, struct ht_diag *diag)
+ht_output_begin(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
+                struct ht_perf_writer **out, struct ht_diag *diag)
 {
 	struct ht_perf_writer_config mine = *wc;
 	char path[PATH_MAX];
@@ -315,10 +316,21 @@ ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writ
 	named(config->output, BEGUN, path);
 	keep_begun(config, path);
 	rc = open_writer(path, &mine, out, diag);
-	if (rc < 0) {
+	if (rc < 0)
 		drop_begun(path);
+	return rc;
+}
+
+int
+ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writer_config *wc,
+               struct ht_perf_writer **out, struct ht_diag *diag)
+{
+	char path[PATH_MAX];
+	int rc = ht_output_begin(config, wc, out, diag);
+
+	if (rc < 0)
 		return rc;
-	}
+	named(config->output, BEGUN, path);
 	/* Of two that begin at one moment, one had the lock first; by now it may have its name. */
 	rc = check_output(config->output, diag);
 	if (rc == 0)
@@ -327,6 +339,19 @@ ht_output_open(const struct ht_capture_config *config, const struct ht_perf_writ
 	*out = NULL;
 	unlink(path);
 	return rc;
+}
+
+int
+ht_output_replace(const struct ht_capture_config *config, struct ht_diag *diag)
+{
+	char path[PATH_MAX];
+
+	named(config->output, BEGUN, path);
+	if (rename(path, config->output) == 0)
+		return 0;
+	return ht_fail(diag, HT_EIO, config->output, HT_NO_OFFSET, NULL,
+	               "cannot be named so: %s; it has the trace, the samples are in %s",
+	               strerror(errno), path);
 }
 
 int
@@ -368,7 +393,8 @@ record_to(const struct ht_backend *b, const struct ht_capture_config *config,
 	if (rc < 0)
 		return rc;
 	there.output = real;
-	return b->record(&there, program, result, diag);
+	rc = b->record(&there, program, result, diag);
+	return rc == 0 && config->branch_period ? ht_sample_branches(&there, result, diag) : rc;
 }
 
 int

@@ -18,7 +18,7 @@ ht_branch_entry_read(const uint8_t *at, struct ht_branch_entry *out)
 		.in_tx = flags >> 2 & 1,
 		.abort = flags >> 3 & 1,
 		.cycles = (uint16_t)(flags >> 4),
-		.type = flags >> 20 & 15,
+		.type = flags >> HT_BRANCH_TYPE_SHIFT & 15,
 		.spec = flags >> 24 & 3,
 		.new_type = flags >> 26 & 15,
 		.priv = flags >> 30 & 7,

@@ -131,6 +131,15 @@ put64(uint8_t **p, uint64_t v)
 	*p += sizeof(v);
 }
 
+static void
+see_time(struct ht_perf_writer *w, uint64_t time)
+{
+	if (time && (!w->first_time || time < w->first_time))
+		w->first_time = time;
+	if (time > w->last_time)
+		w->last_time = time;
+}
+
 /* sample_id of TID | TIME | IDENTIFIER: the last bytes of the record just made. */
 static void
 record_end(struct ht_perf_writer *w, int32_t pid, int32_t tid, uint64_t time, uint64_t id)
@@ -141,10 +150,7 @@ record_end(struct ht_perf_writer *w, int32_t pid, int32_t tid, uint64_t time, ui
 	put32(&p, (uint32_t)tid);
 	put64(&p, time);
 	put64(&p, id);
-	if (time && (!w->first_time || time < w->first_time))
-		w->first_time = time;
-	if (time > w->last_time)
-		w->last_time = time;
+	see_time(w, time);
 }
 
 static int
@@ -335,6 +341,36 @@ ht_perf_writer_record(struct ht_perf_writer *w, const struct ht_record *rec)
 		return -HT_EINVAL; /* a mistake of the caller's, not of the file: the writer goes on
 		                    */
 	}
+}
+
+int
+ht_perf_writer_sample(struct ht_perf_writer *w, const struct ht_perf_sample *s)
+{
+	const size_t size = 8 + 6 * 8 + (size_t)s->n * HT_BRANCH_ENTRY_SIZE;
+	uint8_t *p;
+
+	if (w->diag.error)
+		return -w->diag.error;
+	if (s->n > HT_PERF_STACK_MAX)
+		return -HT_EINVAL;
+	p = record_begin(w, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, size - SAMPLE_ID_SIZE);
+	if (!p)
+		return -w->diag.error;
+	p += 8;
+	put64(&p, TRACE_ID);
+	put64(&p, s->ip);
+	put32(&p, (uint32_t)s->pid);
+	put32(&p, (uint32_t)s->tid);
+	put64(&p, s->time);
+	put64(&p, s->period);
+	put64(&p, s->n);
+	for (unsigned i = 0; i < s->n; i++) {
+		put64(&p, s->branches[i].from);
+		put64(&p, s->branches[i].to);
+		put64(&p, s->branches[i].type << HT_BRANCH_TYPE_SHIFT);
+	}
+	see_time(w, s->time);
+	return 0;
 }
 
 /* -- trace ------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct ht_perf_writer_config {
 	int                 ret_compression;
 	int                 cyc;
 	int monotonic;                        /* times are those of CLOCK_MONOTONIC */
+	uint64_t branch_period; /* samples with branch stacks in place of trace; 0 = trace */
 	const char         *name;             /* what messages call the file; NULL = its path */
 	const char         *filter;           /* what tracing is limited to, as text; NULL = nothing */
 	const char *limits; /* the same as ht_filter_build() has it; borrowed until open returned */
@@ -74,6 +75,22 @@ int ht_perf_writer_gap(struct ht_perf_writer *w, uint32_t index, int32_t pid, in
 /* The stream ends here: its thread was killed while it ran, of its last block nothing is known. */
 int ht_perf_writer_killed(struct ht_perf_writer *w, uint32_t index, int32_t pid, int32_t tid,
                           uint64_t time);
+
+#define HT_PERF_STACK_MAX 32 /* branches of one sample */
+
+struct ht_perf_branch {
+	uint64_t from, to, type; /* PERF_BR_* */
+};
+
+/* A sample with its branch stack, the newest first; `n` up to HT_PERF_STACK_MAX. */
+struct ht_perf_sample {
+	int32_t pid, tid;
+	uint64_t time, ip, period;
+	const struct ht_perf_branch *branches;
+	unsigned n;
+};
+
+int ht_perf_writer_sample(struct ht_perf_writer *w, const struct ht_perf_sample *s);
 
 /* Bytes written so far to the file. */
 uint64_t ht_perf_writer_size(const struct ht_perf_writer *w);

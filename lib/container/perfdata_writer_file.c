@@ -13,6 +13,7 @@
 #include "container/perfdata_writer_impl.h"
 
 #define PT_PMU_TYPE 8 /* any number that no other PMU of the file has */
+#define NEAR_TAKEN  0x20c4
 #define N_ATTRS 2
 #define FILTER_MAX 4000 /* of its text; a longer one is cut */
 #define LIMITS_MAX  4000
@@ -44,7 +45,28 @@ _Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER7 ||
 #define FILE_ATTR_SIZE (ATTR_SIZE + sizeof(struct file_section))
 #define DATA_OFFSET  (ATTRS_OFFSET + N_ATTRS * FILE_ATTR_SIZE)
 
-static const char *const event_names[N_ATTRS] = { "intel_pt//u", "dummy:u" };
+static const char *
+event_name(const struct ht_perf_writer_config *config, unsigned i)
+{
+	return i                       ? "dummy:u"
+	       : config->branch_period ? "br_inst_retired.near_taken:u"
+	                               : "intel_pt//u";
+}
+
+/*
+ * A counter of branches taken, as Intel processors number it, whose samples have the last ones
+ * with them.  Of the kernel's own counter of branches a period of 1 would mean BTS.
+ */
+static void
+fill_branches(const struct ht_perf_writer_config *config, struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_RAW;
+	attr->config = NEAR_TAKEN;
+	attr->sample_period = config->branch_period;
+	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_BRANCH_STACK;
+	attr->branch_sample_type =
+	    PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE;
+}
 
 static void
 fill_attrs(const struct ht_perf_writer_config *config, struct perf_event_attr attr[N_ATTRS])
@@ -70,6 +92,8 @@ fill_attrs(const struct ht_perf_writer_config *config, struct perf_event_attr at
 		attr[i].use_clockid = !!config->monotonic;
 		attr[i].clockid = config->monotonic ? CLOCK_MONOTONIC : 0;
 	}
+	if (config->branch_period)
+		fill_branches(config, &attr[0]);
 }
 
 static int
@@ -147,6 +171,8 @@ put_info(struct ht_perf_writer *w)
 	conv.mult = c->mult;
 	conv.zero = c->zero;
 	conv.cap_zero = c->valid;
+	if (w->config.branch_period)
+		return 0; /* samples bear ns, and there is no trace */
 	if (ht_perf_writer_put(w, &info, sizeof(info)) < 0 || ht_perf_writer_put(w, padded, text) < 0 ||
 	    ht_perf_writer_put(w, &conv, sizeof(conv)) < 0)
 		return -w->diag.error;
@@ -493,7 +519,8 @@ feat_event_desc(const struct ht_perf_writer *w, struct bytes *b)
 		return -HT_ENOMEM;
 	for (unsigned i = 0; i < N_ATTRS; i++)
 		if (add(b, &attr[i], ATTR_SIZE) < 0 || add32(b, 1) < 0 ||
-		    add_string(b, event_names[i]) < 0 || add(b, &ids[i], sizeof(ids[i])) < 0)
+		    add_string(b, event_name(&w->config, i)) < 0 ||
+		    add(b, &ids[i], sizeof(ids[i])) < 0)
 			return -HT_ENOMEM;
 	return 0;
 }
@@ -513,6 +540,8 @@ feat_auxtrace(const struct ht_perf_writer *w, struct bytes *b)
 {
 	uint64_t n = w->index.n;
 
+	if (w->config.branch_period)
+		return 0;
 	if (add(b, &n, sizeof(n)) < 0)
 		return -HT_ENOMEM;
 	return n ? add(b, w->index.at, w->index.n * sizeof(*w->index.at)) : 0;

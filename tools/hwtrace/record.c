@@ -14,7 +14,7 @@
 
 struct record_opts {
 	const char     *output, *backend;
-	uint64_t        pid, overwrite, buffer, psb_period;
+	uint64_t pid, overwrite, buffer, psb_period, branch_period;
 	int             no_inherit, no_retcomp, cyc, quiet;
 	struct opt_list modules, filters;
 };
@@ -26,7 +26,8 @@ static const struct opt opts[] = {
 	  "file to write (perf.data); an older one is kept as FILE.old" },
 	{ 'b', "backend", "NAME", OPT_STRING, offsetof(struct record_opts, backend),
 	  "what records; hwtrace list names them (the best that works)" },
-	{ 'p', "pid", "PID", OPT_UINT, offsetof(struct record_opts, pid), "attach to a process that runs already" },
+	{ 'p', "pid", "PID", OPT_UINT, offsetof(struct record_opts, pid),
+	  "attach to a process that runs already" },
 	{ 0, "no-inherit", NULL, OPT_FLAG, offsetof(struct record_opts, no_inherit),
 	  "record the first process only, none of its children" },
 	{ 0, "module", "GLOB", OPT_LIST, offsetof(struct record_opts, modules),
@@ -35,14 +36,18 @@ static const struct opt opts[] = {
 	  "record only inside 0xSTART-0xEND or SYMBOL[+LENGTH]@MODULE" },
 	{ 0, "overwrite", "SIZE", OPT_SIZE, offsetof(struct record_opts, overwrite),
 	  "keep the last SIZE bytes of each thread's trace only" },
-	{ 0, "buffer", "SIZE", OPT_SIZE, offsetof(struct record_opts, buffer), "size of each thread's buffer" },
+	{ 0, "buffer", "SIZE", OPT_SIZE, offsetof(struct record_opts, buffer),
+	  "size of each thread's buffer" },
 	{ 0, "no-return-compression", NULL, OPT_FLAG, offsetof(struct record_opts, no_retcomp),
 	  "write the target of every return" },
 	{ 0, "cyc", NULL, OPT_FLAG, offsetof(struct record_opts, cyc),
 	  "cycle packets (the software trace unit counts instructions)" },
 	{ 0, "psb-period", "BYTES", OPT_SIZE, offsetof(struct record_opts, psb_period),
 	  "trace bytes between points where decoding can start" },
-	{ 'q', "quiet", NULL, OPT_FLAG, offsetof(struct record_opts, quiet), "leave out the closing line" },
+	{ 0, "sample-branches", "N", OPT_UINT, offsetof(struct record_opts, branch_period),
+	  "in place of the trace keep a branch stack every N branches taken" },
+	{ 'q', "quiet", NULL, OPT_FLAG, offsetof(struct record_opts, quiet),
+	  "leave out the closing line" },
 	OPT_END
 };
 
@@ -77,11 +82,19 @@ end_as(int wait_status)
 }
 
 static void
-closing_line(const struct ht_capture_result *r, const char *output)
+closing_line(const struct ht_capture_result *r, int sampled, const char *output)
 {
-	fprintf(stderr, "hwtrace record: backend %s, %u process%s, %u thread%s, %llu bytes of trace, %llu bytes lost, %s\n",
-	        r->backend, r->processes, r->processes == 1 ? "" : "es", r->threads, r->threads == 1 ? "" : "s",
-	        (unsigned long long)r->trace_bytes, (unsigned long long)r->lost_bytes, output);
+	char samples[64] = "";
+
+	if (sampled)
+		snprintf(samples, sizeof(samples), "%llu samples of ",
+		         (unsigned long long)r->samples);
+	fprintf(stderr,
+	        "hwtrace record: backend %s, %u process%s, %u thread%s, %s%llu bytes of trace, "
+	        "%llu bytes lost, %s\n",
+	        r->backend, r->processes, r->processes == 1 ? "" : "es", r->threads,
+	        r->threads == 1 ? "" : "s", samples, (unsigned long long)r->trace_bytes,
+	        (unsigned long long)r->lost_bytes, output);
 }
 
 /* The command line as it was typed, for the file. */
@@ -110,6 +123,8 @@ check_opts(const struct record_opts *o, int operands)
 		return tool_error("record: -p PID and a command are one too many");
 	if (o->pid == NOT_GIVEN && !operands)
 		return tool_error("record: no command to run; see hwtrace record --help");
+	if (o->branch_period == 0)
+		return tool_error("record: --sample-branches 0 would keep nothing");
 	if (o->overwrite == 0)
 		return tool_error("record: --overwrite 0 would keep nothing");
 	if (o->pid != NOT_GIVEN && (o->pid == 0 || o->pid > INT32_MAX))
@@ -122,7 +137,10 @@ check_opts(const struct record_opts *o, int operands)
 static int
 run(int argc, char **argv)
 {
-	struct record_opts o = { .output = "perf.data", .pid = NOT_GIVEN, .overwrite = NOT_GIVEN };
+	struct record_opts o = { .output = "perf.data",
+		                 .pid = NOT_GIVEN,
+		                 .overwrite = NOT_GIVEN,
+		                 .branch_period = NOT_GIVEN };
 	char **cmdline = typed(argc, argv);
 	int first = opts_parse(&command_record, argc, argv, &o);
 	struct ht_capture_result result;
@@ -142,6 +160,7 @@ run(int argc, char **argv)
 	               (o.cyc ? HT_CAPTURE_CYC : 0) | (o.overwrite != NOT_GIVEN ? HT_CAPTURE_OVERWRITE : 0);
 	config.buffer_bytes = o.overwrite != NOT_GIVEN ? o.overwrite : o.buffer;
 	config.psb_period = o.psb_period > UINT32_MAX ? UINT32_MAX : (uint32_t)o.psb_period;
+	config.branch_period = o.branch_period == NOT_GIVEN ? 0 : o.branch_period;
 	config.modules = o.modules.at;
 	config.filters = o.filters.at;
 	rc = ht_capture_run(&config, &result, &diag);
@@ -151,6 +170,6 @@ run(int argc, char **argv)
 	if (rc < 0)
 		return tool_record_fail(&diag);
 	if (!o.quiet)
-		closing_line(&result, o.output);
+		closing_line(&result, config.branch_period != 0, o.output);
 	return end_as(result.wait_status);
 }
