@@ -193,6 +193,8 @@ ht_trip_end_run(struct ht_trip *t, uint32_t run, int failed)
 		t->runs->n = run;
 		return;
 	}
+	/* ht_out_copy() reads as far. */
+	t->no_memory |= ht_vec_reserve(t->runs, t->runs->n + HT_OUT_CHUNK) < 0;
 	head = &t->runs->at[run];
 	head->n = (uint32_t)(t->runs->n - run - 1);
 	for (uint32_t i = 1; i <= head->n; i++) {
@@ -209,11 +211,9 @@ ht_run_give(const struct ht_runs *runs, uint32_t run, struct ht_walk *w)
 	const struct ht_event *head = &runs->at[run];
 	struct ht_event *to;
 
-	if (ht_vec_reserve(&w->out, w->out.n + head->n) < 0)
+	to = ht_out_copy(&w->out, head + 1, head->n);
+	if (!to)
 		return -HT_ENOMEM;
-	to = w->out.at + w->out.n;
-	memcpy(to, head + 1, head->n * sizeof(*to));
-	w->out.n += head->n;
 	if (w->branch_flags)
 		for (uint32_t i = 0; i < head->n; i++)
 			if (to[i].kind == HT_EV_BRANCH)

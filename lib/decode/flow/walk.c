@@ -24,7 +24,7 @@ ht_walk_fini(struct ht_walk *w)
 {
 	ht_graph_fini(&w->graph);
 	ht_contexts_fini(&w->contexts);
-	ht_vec_free(&w->out);
+	ht_out_fini(&w->out);
 }
 
 void
@@ -56,7 +56,7 @@ ht_walk_emit(struct ht_walk *w, unsigned mask, const struct ht_event *ev)
 
 	if (mask && !(w->want & mask))
 		return;
-	e = ht_vec_push(&w->out);
+	e = ht_out_push(&w->out);
 	if (e)
 		*e = *ev;
 	else

@@ -16,6 +16,7 @@
 #include "decode/flow/context.h"
 #include "decode/flow/edges.h"
 #include "decode/flow/graph.h"
+#include "decode/flow/out.h"
 
 /* Result of an operation that the code does not allow: see fail_kind, why. */
 #define HT_WALK_MISFIT (-1000)
@@ -39,7 +40,7 @@ struct ht_walk {
 	int unsure; /* there were calls before the begin that the stack does not have ... */
 	int missed; /* ... and a compressed return needed one */
 
-	struct { struct ht_event *at; size_t n, cap; } out;
+	struct ht_out    out;
 	int              no_memory;
 	uint64_t         instructions, branches;
 	unsigned         fail_kind; /* enum ht_gap_kind */

@@ -408,20 +408,6 @@ native_close(struct ht_decoder *d)
 	d->state = NULL;
 }
 
-static int
-hand_out(struct ht_pt_engine *e, struct ht_event *ev, int n)
-{
-	size_t left = e->walk.out.n - e->handed;
-
-	if (left > (size_t)n)
-		left = (size_t)n;
-	memcpy(ev, e->walk.out.at + e->handed, left * sizeof(*ev));
-	e->handed += left;
-	if (e->handed == e->walk.out.n)
-		e->handed = e->walk.out.n = 0;
-	return (int)left;
-}
-
 /* Packets until `limit` events wait, the code is about to change or the stream ends. */
 static int
 run(struct ht_pt_engine *e, size_t limit)
@@ -444,22 +430,26 @@ static int
 native_next(struct ht_decoder *d, struct ht_event *ev, int n)
 {
 	struct ht_pt_engine *e = d->state;
+	struct ht_out *out = &e->walk.out;
 	int rc = 0;
 
-	while (e->walk.out.n == 0 && rc == 0) {
+	if (out->n == 0)
+		ht_out_lend(out, ev, (size_t)n);
+	while (out->n == 0 && rc == 0) {
 		if (e->change_due)
 			rc = apply_change(e);
 		else if (e->ended || ht_pt_stopped(e))
 			break;
 		else
-			rc = run(e, (size_t)n);
+			rc = run(e, (size_t)n / 8 * 7); /* a run may go beyond */
 	}
+	n = (int)ht_out_take(out, ev, (size_t)n);
 	if (rc < 0)
 		return rc;
 	d->stats.instructions = e->walk.instructions;
 	d->stats.branches = e->walk.branches;
 	d->stats.bytes_decoded = e->in.consumed - e->passed - d->stats.bytes_skipped;
-	return e->walk.out.n ? hand_out(e, ev, n) : 0;
+	return n;
 }
 
 int

@@ -52,7 +52,6 @@ struct ht_pt_engine {
 	struct ht_hops     hops;
 	struct ht_edges    edges;       /* for ht_decoder_count() */
 	struct ht_pt_time  time;
-	size_t             handed;      /* events of walk.out given out already */
 	uint64_t           told_tsc;    /* of the last TIME event */
 	uint64_t           told_cycles;
 	int                time_by_psb; /* the time at hand came by a PSB+ */
