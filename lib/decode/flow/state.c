@@ -139,6 +139,10 @@ ht_state_behind(struct ht_states *s, struct ht_trip *t)
 	uint32_t kept = 0;
 	unsigned n = 0, most = keep(s);
 
+	if (c->at[t->context].depth <= most) {
+		kept = t->context;
+		t->context = 0;
+	}
 	for (; n < most && t->context; t->context = c->at[t->context].below)
 		addr[n++] = c->at[t->context].addr;
 	while (n > 0) {
