@@ -139,6 +139,9 @@ void ht_perf_stack_fini(struct ht_perfdata *p);
 
 /* perfdata_kcore.c: the mappings of a core beside the file.  0 or -HT_E... */
 int ht_perf_kcore_open(struct ht_container *c, struct ht_diag *diag);
+/* Of a core that begins with the `size` bytes at `head`. */
+int ht_perf_kcore_read(struct ht_perfdata *p, const uint8_t *head, size_t size,
+                       struct ht_diag *diag);
 
 /* perfdata_auxtrace.c: walk all records once; streams, clock, cpu. */
 int ht_perfdata_index(struct ht_container *c, struct ht_diag *diag);

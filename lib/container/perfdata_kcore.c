@@ -55,8 +55,8 @@ add_segment(struct ht_perfdata *p, const uint8_t *ph)
 	return 0;
 }
 
-static int
-read_segments(struct ht_perfdata *p, const uint8_t *head, size_t size, struct ht_diag *diag)
+int
+ht_perf_kcore_read(struct ht_perfdata *p, const uint8_t *head, size_t size, struct ht_diag *diag)
 {
 	struct ht_cursor k = ht_cursor_make(head, size);
 	uint64_t at, n, each;
@@ -95,7 +95,7 @@ ht_perf_kcore_open(struct ht_container *c, struct ht_diag *diag)
 	head = ht_read_small(p->kcore_path, HEADERS_MAX, &size, &err, diag);
 	if (!head)
 		return err;
-	err = read_segments(p, head, size, diag);
+	err = ht_perf_kcore_read(p, head, size, diag);
 	free(head);
 	return err;
 }
