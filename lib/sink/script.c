@@ -319,7 +319,8 @@ wanted(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lan
 static void
 put_call(struct ht_script *s, const struct ht_sample *x, const struct ht_lane *lane, uint64_t space)
 {
-	int depth = calls_step(s->calls, lane->stream, x);
+	int depth =
+	    calls_step(s->calls, &(struct calls_of){ lane->stream, lane->cpu, lane->tid }, x);
 	const struct place *p;
 
 	/* A call that is not shown counts for the depth of those that are. */
@@ -346,7 +347,8 @@ ht_script_show(struct ht_script *s, const struct ht_sample *run, int n, const st
 		const struct ht_sample *x = &run[i];
 
 		if (x->kind == HT_SAMPLE_GAP) {
-			calls_gap(s->calls, lane->stream);
+			calls_gap(s->calls,
+			          &(struct calls_of){ lane->stream, lane->cpu, lane->tid });
 			if (s->config.gaps)
 				(json ? script_json_gap : put_gap)(s, x, lane);
 			continue;

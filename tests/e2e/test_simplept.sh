@@ -10,6 +10,7 @@ for p in recursion longjump; do
 	"$hwtrace" record -q -o "$tmp/$p.data" -- "$programs/$p" >/dev/null 2>"$tmp/err" || fail "record $p" "$(cat "$tmp/err")"
 	"$hwtrace" info --maps -i "$tmp/$p.data" >"$tmp/$p.maps" 2>/dev/null
 	"$hwtrace" script -i "$tmp/$p.data" --itrace=i1i -F pid,ip,sym,dso >>"$tmp/want" 2>/dev/null
+	"$hwtrace" script -i "$tmp/$p.data" --call-trace -F sym >>"$tmp/calls" 2>/dev/null
 	args="$args $tmp/$p.data $tmp/$p.maps"
 done
 # $args is words, on purpose
@@ -20,6 +21,8 @@ for e in $engines; do
 	same "two programs, $e" "$tmp/want" "$tmp/got"
 	says "nothing is lost, $e" '^lost: nothing' "$tmp/err"
 done
+"$hwtrace" script -i "$pt.sideband" --call-trace -F sym >"$tmp/got" 2>/dev/null
+same "calls of two programs on one CPU" "$tmp/calls" "$tmp/got"
 reference verify && check verify "$hwtrace" verify -i "$pt.sideband"
 
 "$hwtrace" coverage -i "$tmp/recursion.data" --module recursion --lcov "$tmp/want" >/dev/null 2>&1
