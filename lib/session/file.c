@@ -132,3 +132,27 @@ ht_file_build_id(const struct ht_file *f, uint8_t id[HT_BUILD_ID_MAX])
 {
 	return f->fd >= 0 ? ht_build_id_fd(f->fd, id) : image_build_id(f, id);
 }
+
+struct ht_bytes
+ht_elf_section(Elf *elf, const char *name)
+{
+	struct ht_bytes none = { NULL, 0 };
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return none;
+	while ((scn = elf_nextscn(elf, scn)) != NULL) {
+		GElf_Shdr sh;
+		const char *s;
+		Elf_Data *d;
+
+		if (!gelf_getshdr(scn, &sh) || !(s = elf_strptr(elf, names, sh.sh_name)) || strcmp(s, name))
+			continue;
+		if (sh.sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0)
+			return none;
+		d = elf_getdata(scn, NULL);
+		return d && d->d_buf ? (struct ht_bytes){ d->d_buf, d->d_size } : none;
+	}
+	return none;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/radix.h"
 #include "base/vec.h"
 #include "session/lines.h"
 #include "session/module.h"
@@ -173,24 +174,6 @@ ht_lines_add_row(struct ht_lines *l, const struct ht_line_raw *r, uint64_t end, 
 }
 
 static int
-row_order(const void *a, const void *b)
-{
-	const struct ht_line_row *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
-static int
-key_order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int
 mark_order(const void *a, const void *b)
 {
 	const struct ht_line_mark *x = a, *y = b;
@@ -202,50 +185,57 @@ mark_order(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void
+static int
 finish_marks(struct ht_lines *l)
 {
+	struct ht_line_mark *m = l->marks.at;
 	size_t out = 0;
-	int sorted = 1;
 
-	for (size_t i = 1; i < l->marks.n && sorted; i++)
-		sorted = mark_order(&l->marks.at[i - 1], &l->marks.at[i]) <= 0;
-	if (!sorted)
-		qsort(l->marks.at, l->marks.n, sizeof(*l->marks.at), mark_order);
+	if (ht_radix_sort(m, l->marks.n, sizeof(*m)) < 0)
+		return -HT_ENOMEM;
+	for (size_t i = 0, k; i < l->marks.n; i = k) {
+		for (k = i + 1; k < l->marks.n && m[k].addr == m[i].addr; k++)
+			;
+		if (k - i > 1)
+			qsort(m + i, k - i, sizeof(*m), mark_order);
+	}
 	for (size_t i = 0; i < l->marks.n; i++)
-		if (!out || mark_order(&l->marks.at[out - 1], &l->marks.at[i]))
-			l->marks.at[out++] = l->marks.at[i];
+		if (!out || mark_order(&m[out - 1], &m[i]))
+			m[out++] = m[i];
 	l->marks.n = out;
+	return 0;
 }
 
-/* Sort; a row ends where the next one begins: units may describe the same code twice. */
-static void
+/*
+ * Sort; a row ends where the next one begins: units may describe the same code twice.
+ * Of several that begin together the shortest one stays.
+ */
+static int
 finish_tables(struct ht_lines *l)
 {
 	struct ht_line_row *r = l->rows.at;
 	size_t out = 0;
-	int sorted = 1;
 
-	for (size_t i = 1; i < l->rows.n && sorted; i++)
-		sorted = r[i - 1].start <= r[i].start;
-	if (!sorted)
-		qsort(r, l->rows.n, sizeof(*r), row_order);
+	if (ht_radix_sort(r, l->rows.n, sizeof(*r)) < 0 ||
+	    ht_radix_sort(l->statements.at, l->statements.n, sizeof(uint64_t)) < 0)
+		return -HT_ENOMEM;
 	for (size_t i = 0; i < l->rows.n; i++) {
-		if (out && r[out - 1].start == r[i].start)
+		if (out && r[out - 1].start == r[i].start) {
+			if (r[i].end < r[out - 1].end)
+				r[out - 1] = r[i];
 			continue;
+		}
 		if (out && r[out - 1].end > r[i].start)
 			r[out - 1].end = r[i].start;
 		r[out++] = r[i];
 	}
 	l->rows.n = out;
-	if (l->statements.n)
-		qsort(l->statements.at, l->statements.n, sizeof(uint64_t), key_order);
 	out = 0;
 	for (size_t i = 0; i < l->statements.n; i++)
 		if (!out || l->statements.at[out - 1] != l->statements.at[i])
 			l->statements.at[out++] = l->statements.at[i];
 	l->statements.n = out;
-	finish_marks(l);
+	return finish_marks(l);
 }
 
 /* Fill in the tables with `read`, and put them in order. */
@@ -259,13 +249,12 @@ lines_open(int (*read)(struct ht_lines *l, void *source), void *source, const st
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	l->text = text;
 	l->n_text = n_text;
-	if (read(l, source) < 0 || ht_lines_build_spans(l) < 0) {
+	if (read(l, source) < 0 || ht_lines_build_spans(l) < 0 || finish_tables(l) < 0) {
 		ht_lines_close(l);
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	}
 	l->text = NULL;
 	l->n_text = 0;
-	finish_tables(l);
 	if (!l->rows.n) {
 		ht_lines_close(l);
 		return ht_fail(diag, HT_ENOTFOUND, NULL, HT_NO_OFFSET, NULL, "there is no line table");

@@ -7,17 +7,47 @@
 #include "base/vec.h"
 #include "session/lines.h"
 
-/* The names of one unit's table are few and shared: remember the last ones by pointer. */
-struct name_cache {
-	const char *name[8];
-	uint32_t    file[8];
-	unsigned    next;
-};
+static int
+files_open(struct ht_line_files *f, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attr;
+	void *at;
+
+	f->dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	if (dwarf_getsrcfiles(unit, &f->files, &f->n) != 0)
+		f->n = 0;
+	if (f->n > f->cap) {
+		at = realloc(f->number, f->n * sizeof(*f->number));
+		if (!at)
+			return -HT_ENOMEM;
+		f->number = at;
+		f->cap = f->n;
+	}
+	if (f->n)
+		memset(f->number, 0, f->n * sizeof(*f->number));
+	return 0;
+}
+
+uint32_t
+ht_lines_file_number(struct ht_lines *l, struct ht_line_files *f, uint64_t no)
+{
+	const char *path;
+
+	if (no >= f->n)
+		return HT_LINE_NONE;
+	if (!f->number[no]) {
+		path = dwarf_filesrc(f->files, no, NULL, NULL);
+		/* Without memory it stays HT_LINE_NONE, and is 0 here. */
+		f->number[no] = path ? ht_lines_intern(l, f->dir, path) + 1 : 0;
+	}
+	return f->number[no] - 1;
+}
 
 static int
-read_row(struct ht_lines *l, Dwarf_Line *line, const char *dir, struct name_cache *cache, struct ht_line_raw *out)
+read_row(struct ht_lines *l, Dwarf_Line *line, struct ht_line_files *files, struct ht_line_raw *out)
 {
-	const char *name = dwarf_linesrc(line, NULL, NULL);
+	Dwarf_Files *of;
+	size_t file;
 	int no = 0;
 
 	out->addr = 0;
@@ -30,19 +60,8 @@ read_row(struct ht_lines *l, Dwarf_Line *line, const char *dir, struct name_cach
 	out->stmt |= l->all_stmt;
 	out->line = no > 0 ? (uint32_t)no : 0;
 	out->file = HT_LINE_NONE;
-	if (!name)
-		return 0;
-	for (unsigned i = 0; i < 8; i++)
-		if (cache->name[i] == name) {
-			out->file = cache->file[i];
-			return 0;
-		}
-	out->file = ht_lines_intern(l, dir, name);
-	if (out->file == HT_LINE_NONE)
-		return -HT_ENOMEM;
-	cache->name[cache->next] = name;
-	cache->file[cache->next] = out->file;
-	cache->next = (cache->next + 1) % 8;
+	if (dwarf_line_file(line, &of, &file) == 0 && of == files->files)
+		out->file = ht_lines_file_number(l, files, file);
 	return 0;
 }
 
@@ -108,19 +127,19 @@ unit_end(const struct unit_ranges *u, uint64_t addr)
  * statement when any of them says so for the same line.
  */
 static int
-read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, const char *dir, const struct unit_ranges *u)
+read_unit_lines(struct ht_lines *l, Dwarf_Lines *lines, size_t n, struct ht_line_files *files,
+                const struct unit_ranges *u)
 {
-	struct name_cache cache = { { NULL }, { 0 }, 0 };
 	struct ht_line_raw cur, next;
 	bool stmt = false;
 	uint64_t end;
 
 	for (size_t i = 0; i < n; i++, cur = next) {
-		if (i == 0 && read_row(l, dwarf_onesrcline(lines, 0), dir, &cache, &cur) < 0)
+		if (i == 0 && read_row(l, dwarf_onesrcline(lines, 0), files, &cur) < 0)
 			return -HT_ENOMEM;
 		if (i + 1 == n)
 			break;
-		if (read_row(l, dwarf_onesrcline(lines, i + 1), dir, &cache, &next) < 0)
+		if (read_row(l, dwarf_onesrcline(lines, i + 1), files, &next) < 0)
 			return -HT_ENOMEM;
 		if (cur.end) {
 			stmt = false;
@@ -175,12 +194,17 @@ find_split(const struct ht_line_source *from, Dwarf_CU *cu, Dwarf_Die *subdie)
 	return from->package ? ht_package_unit(from->package, cu, subdie) : 0;
 }
 
+/* What is used for one unit after the other. */
+struct reader {
+	const struct ht_line_source *from;
+	struct unit_ranges ranges;
+	struct ht_line_files files;
+	struct ht_dies dies;
+};
+
 static int
-read_unit(struct ht_lines *l, const struct ht_line_source *from, Dwarf_Die *cudie, Dwarf_Die *subdie,
-          uint8_t type, struct unit_ranges *u)
+read_unit(struct ht_lines *l, struct reader *r, Dwarf_Die *cudie, Dwarf_Die *subdie, uint8_t type)
 {
-	Dwarf_Attribute attr;
-	const char *dir = dwarf_formstring(dwarf_attr(cudie, DW_AT_comp_dir, &attr));
 	Dwarf_Die *whole = cudie;
 	Dwarf_Lines *lines;
 	size_t n;
@@ -191,7 +215,7 @@ read_unit(struct ht_lines *l, const struct ht_line_source *from, Dwarf_Die *cudi
 		return 0;
 	}
 	if (type == DW_UT_skeleton) {
-		split = find_split(from, cudie->cu, subdie);
+		split = find_split(r->from, cudie->cu, subdie);
 		if (split < 0)
 			return split;
 		if (split)
@@ -200,23 +224,24 @@ read_unit(struct ht_lines *l, const struct ht_line_source *from, Dwarf_Die *cudi
 			l->split_missing++;
 	}
 	l->all_stmt = all_statements(whole);
-	if (read_ranges(u, cudie) < 0 || read_unit_lines(l, lines, n, dir, u) < 0)
+	if (files_open(&r->files, cudie) < 0 || read_ranges(&r->ranges, cudie) < 0 ||
+	    read_unit_lines(l, lines, n, &r->files, &r->ranges) < 0)
 		return -HT_ENOMEM;
-	return ht_lines_read_functions(l, whole, cudie, dir);
+	return ht_lines_read_functions(l, &r->dies, whole, &r->files);
 }
 
 static int
-read_units(struct ht_lines *l, const struct ht_line_source *from, struct unit_ranges *u)
+read_units(struct ht_lines *l, struct reader *r)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die cudie, subdie;
 	uint8_t type;
 	int more, rc = 0;
 
-	while (rc == 0 && (more = dwarf_get_units(from->dwarf, cu, &cu, NULL, &type, &cudie, &subdie)) == 0)
+	while (rc == 0 && (more = dwarf_get_units(r->from->dwarf, cu, &cu, NULL, &type, &cudie, &subdie)) == 0)
 		if ((type == DW_UT_compile || type == DW_UT_skeleton || type == DW_UT_partial) &&
 		    dwarf_hasattr(&cudie, DW_AT_stmt_list))
-			rc = read_unit(l, from, &cudie, &subdie, type, u);
+			rc = read_unit(l, r, &cudie, &subdie, type);
 	if (rc == 0 && more < 0)
 		l->damaged++;
 	return rc;
@@ -225,9 +250,11 @@ read_units(struct ht_lines *l, const struct ht_line_source *from, struct unit_ra
 int
 ht_lines_read_dwarf(struct ht_lines *l, void *source)
 {
-	struct unit_ranges u = { NULL, 0, 0 };
-	int rc = read_units(l, source, &u);
+	struct reader r = { .from = source };
+	int rc = read_units(l, &r);
 
-	ht_vec_free(&u);
+	ht_vec_free(&r.ranges);
+	free(r.files.number);
+	ht_dies_close(&r.dies);
 	return rc;
 }

@@ -8,6 +8,7 @@
 
 #include <hwtrace/line.h>
 
+#include "session/die.h"
 #include "session/package.h"
 
 struct ht_lines {
@@ -42,6 +43,14 @@ struct ht_line_source {
 	struct ht_package *package;
 };
 
+/* The files of one unit. */
+struct ht_line_files {
+	const char *dir; /* that they are relative to; may be NULL */
+	Dwarf_Files *files;
+	size_t n, cap;
+	uint32_t *number; /* in ht_lines_file(), + 1; 0 = not asked for yet */
+};
+
 /* 1 when [start, end) lies in the executable part of the module. */
 int ht_lines_in_text(const struct ht_lines *l, uint64_t start, uint64_t end);
 /* Number of the file `name`, which is relative to `dir` (may be NULL); HT_LINE_NONE: out of memory. */
@@ -53,8 +62,10 @@ int ht_lines_add_mark(struct ht_lines *l, const struct ht_line_raw *r);
 int ht_lines_add_row(struct ht_lines *l, const struct ht_line_raw *r, uint64_t end, bool stmt);
 /* Rows and functions of all units of `source`, a struct ht_line_source. */
 int ht_lines_read_dwarf(struct ht_lines *l, void *source);
-/* Functions of the unit `die`; its files are those of the unit `lines`, relative to `dir`. */
-int ht_lines_read_functions(struct ht_lines *l, Dwarf_Die *die, Dwarf_Die *lines, const char *dir);
+/* The file with number `no` in the line table at hand; HT_LINE_NONE when there is none, or no memory. */
+uint32_t ht_lines_file_number(struct ht_lines *l, struct ht_line_files *files, uint64_t no);
+/* Functions of the unit `die`, read with `dies`. */
+int ht_lines_read_functions(struct ht_lines *l, struct ht_dies *dies, Dwarf_Die *die, struct ht_line_files *files);
 /* Spans from the ranges of all functions. */
 int ht_lines_build_spans(struct ht_lines *l);
 

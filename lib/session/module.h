@@ -72,6 +72,14 @@ void ht_file_drop_elf(struct ht_file *f);
 void ht_file_close(struct ht_file *f);
 unsigned ht_file_build_id(const struct ht_file *f, uint8_t id[HT_BUILD_ID_MAX]);
 
+/* Bytes that somebody else owns. */
+struct ht_bytes {
+	const uint8_t *at;
+	size_t size;
+};
+/* Section `name`, without compression; empty when there is none. */
+struct ht_bytes ht_elf_section(Elf *elf, const char *name);
+
 /* elf.c: read segments and text, once. */
 void ht_module_layout(struct ht_module *m);
 void ht_module_layout_free(struct ht_module *m);

@@ -24,11 +24,6 @@ enum part { P_INFO, P_ABBREV, P_STR, P_STR_OFFSETS, P_RNGLISTS, P_ADDR, P_RANGES
 #define MAX_COLUMNS 64
 #define MAX_SLOTS   (1u << 28)
 
-struct bytes {
-	const uint8_t *at;
-	size_t size;
-};
-
 /* One unit by itself; `info` and `abbrev` are its own. */
 struct unit {
 	uint8_t *info, *abbrev;
@@ -39,7 +34,7 @@ struct unit {
 
 struct ht_package {
 	struct ht_file file;
-	struct bytes index, info, abbrev, str, str_offsets, rnglists;
+	struct ht_bytes index, info, abbrev, str, str_offsets, rnglists;
 	uint32_t columns, units, slots;
 	uint32_t column[COLUMNS]; /* by kind of section: its column + 1; 0 = none */
 	size_t hashes;            /* where the table of ids is in `index` */
@@ -48,30 +43,6 @@ struct ht_package {
 		size_t n, cap;
 	} made;
 };
-
-static struct bytes
-section(Elf *elf, const char *name)
-{
-	struct bytes none = { NULL, 0 };
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return none;
-	while ((scn = elf_nextscn(elf, scn)) != NULL) {
-		GElf_Shdr sh;
-		const char *s;
-		Elf_Data *d;
-
-		if (!gelf_getshdr(scn, &sh) || !(s = elf_strptr(elf, names, sh.sh_name)) || strcmp(s, name))
-			continue;
-		if (sh.sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0)
-			return none;
-		d = elf_getdata(scn, NULL);
-		return d && d->d_buf ? (struct bytes){ d->d_buf, d->d_size } : none;
-	}
-	return none;
-}
 
 static int
 read_index(struct ht_package *p)
@@ -108,12 +79,12 @@ ht_package_open(const char *path, struct ht_package **out)
 		return -HT_ENOMEM;
 	rc = ht_file_open(&p->file, path);
 	if (rc == 0 && p->file.elf) {
-		p->index = section(p->file.elf, ".debug_cu_index");
-		p->info = section(p->file.elf, ".debug_info.dwo");
-		p->abbrev = section(p->file.elf, ".debug_abbrev.dwo");
-		p->str = section(p->file.elf, ".debug_str.dwo");
-		p->str_offsets = section(p->file.elf, ".debug_str_offsets.dwo");
-		p->rnglists = section(p->file.elf, ".debug_rnglists.dwo");
+		p->index = ht_elf_section(p->file.elf, ".debug_cu_index");
+		p->info = ht_elf_section(p->file.elf, ".debug_info.dwo");
+		p->abbrev = ht_elf_section(p->file.elf, ".debug_abbrev.dwo");
+		p->str = ht_elf_section(p->file.elf, ".debug_str.dwo");
+		p->str_offsets = ht_elf_section(p->file.elf, ".debug_str_offsets.dwo");
+		p->rnglists = ht_elf_section(p->file.elf, ".debug_rnglists.dwo");
 	}
 	if (rc < 0 || !p->index.at || read_index(p) < 0) {
 		ht_package_close(p);
@@ -163,10 +134,10 @@ find_row(const struct ht_package *p, uint64_t id)
 }
 
 /* The piece of section `all`, of kind `kind`, that is row `row`'s. */
-static struct bytes
-piece(const struct ht_package *p, uint32_t row, enum column kind, struct bytes all)
+static struct ht_bytes
+piece(const struct ht_package *p, uint32_t row, enum column kind, struct ht_bytes all)
 {
-	struct bytes none = { NULL, 0 };
+	struct ht_bytes none = { NULL, 0 };
 	struct ht_cursor c = ht_cursor_make(p->index.at, p->index.size);
 	uint64_t table = (uint64_t)p->units * p->columns * 4, cell;
 	uint32_t at, size;
@@ -180,7 +151,7 @@ piece(const struct ht_package *p, uint32_t row, enum column kind, struct bytes a
 	size = ht_cursor_u32(&c);
 	if (c.failed || at > all.size || size > all.size - at || !size)
 		return none;
-	return (struct bytes){ all.at + at, size };
+	return (struct ht_bytes){ all.at + at, size };
 }
 
 static uint64_t
@@ -260,7 +231,7 @@ find_declaration(struct ht_cursor *c, uint64_t code, size_t *start)
  * declaration of that kind begins with it.
  */
 static int
-patch_5(struct unit *u, size_t info_size, struct bytes abbrev, uint64_t base, size_t *abbrev_size)
+patch_5(struct unit *u, size_t info_size, struct ht_bytes abbrev, uint64_t base, size_t *abbrev_size)
 {
 	struct ht_cursor c = ht_cursor_make(u->info, info_size), d = ht_cursor_make(abbrev.at, abbrev.size);
 	size_t kind, start;
@@ -285,10 +256,10 @@ patch_5(struct unit *u, size_t info_size, struct bytes abbrev, uint64_t base, si
 
 /* GNU's split units of DWARF 4 have the id as an attribute of eight bytes. */
 static int
-patch_4(struct unit *u, size_t info_size, struct bytes abbrev, uint64_t base, size_t *abbrev_size)
+patch_4(struct unit *u, size_t info_size, struct ht_bytes abbrev, uint64_t base, size_t *abbrev_size)
 {
 	struct ht_cursor c = ht_cursor_make(u->info, info_size), d = ht_cursor_make(abbrev.at, abbrev.size);
-	struct bytes before = { NULL, 0 };
+	struct ht_bytes before = { NULL, 0 };
 	uint64_t name, form;
 	size_t start;
 
@@ -316,10 +287,10 @@ patch_4(struct unit *u, size_t info_size, struct bytes abbrev, uint64_t base, si
 }
 
 /* Section `name` of the program that `skeleton` is in, from where attribute `base` says. */
-static struct bytes
+static struct ht_bytes
 from_base(Dwarf_CU *skeleton, Dwarf_Die *die, const char *name, unsigned base, unsigned gnu)
 {
-	struct bytes none = { NULL, 0 }, all;
+	struct ht_bytes none = { NULL, 0 }, all;
 	Dwarf_Attribute attr;
 	Dwarf_Word at = 0;
 
@@ -327,13 +298,13 @@ from_base(Dwarf_CU *skeleton, Dwarf_Die *die, const char *name, unsigned base, u
 		return none;
 	if (dwarf_formudata(&attr, &at) != 0)
 		return none;
-	all = section(dwarf_getelf(dwarf_cu_getdwarf(skeleton)), name);
-	return at < all.size ? (struct bytes){ all.at + at, all.size - at } : none;
+	all = ht_elf_section(dwarf_getelf(dwarf_cu_getdwarf(skeleton)), name);
+	return at < all.size ? (struct ht_bytes){ all.at + at, all.size - at } : none;
 }
 
 /* An ELF file of sections of one byte each, which are then made to stand for `parts`. */
 static int
-make_elf(struct unit *u, const struct bytes parts[PARTS])
+make_elf(struct unit *u, const struct ht_bytes parts[PARTS])
 {
 	static const char names[] = "\0.debug_info\0.debug_abbrev\0.debug_str\0.debug_str_offsets\0"
 	                            ".debug_rnglists\0.debug_addr\0.debug_ranges\0.shstrtab";
@@ -379,8 +350,8 @@ make_elf(struct unit *u, const struct bytes parts[PARTS])
 static int
 make_unit(struct ht_package *p, uint32_t row, Dwarf_CU *skeleton, Dwarf_Die *die, struct unit *u)
 {
-	struct bytes info = piece(p, row, INFO, p->info), abbrev = piece(p, row, ABBREV, p->abbrev);
-	struct bytes parts[PARTS] = { { NULL, 0 } };
+	struct ht_bytes info = piece(p, row, INFO, p->info), abbrev = piece(p, row, ABBREV, p->abbrev);
+	struct ht_bytes parts[PARTS] = { { NULL, 0 } };
 	Dwarf_Addr base = 0;
 	unsigned version = info.size > 32 ? (unsigned)ht_le(info.at + 4, 2) : 0;
 	size_t abbrev_size;
@@ -399,8 +370,8 @@ make_unit(struct ht_package *p, uint32_t row, Dwarf_CU *skeleton, Dwarf_Die *die
 	rc = (version == 4 ? patch_4 : patch_5)(u, info.size, abbrev, base, &abbrev_size);
 	if (rc < 0)
 		return rc;
-	parts[P_INFO] = (struct bytes){ u->info, info.size };
-	parts[P_ABBREV] = (struct bytes){ u->abbrev, abbrev_size };
+	parts[P_INFO] = (struct ht_bytes){ u->info, info.size };
+	parts[P_ABBREV] = (struct ht_bytes){ u->abbrev, abbrev_size };
 	parts[P_STR] = p->str;
 	parts[P_STR_OFFSETS] = piece(p, row, STR_OFFSETS, p->str_offsets);
 	parts[P_RNGLISTS] = piece(p, row, RNGLISTS, p->rnglists);
