@@ -261,6 +261,14 @@ ht_sideband_fork(int parent_pid, int parent_tid)
 }
 
 void
+ht_sideband_child(int pid)
+{
+	struct ht_sb_record r = { .type = HT_SB_CHILD, .a = (uint64_t)pid };
+
+	ht_sideband_write(&r, NULL, 0);
+}
+
+void
 ht_sideband_exit(int whole_process)
 {
 	struct ht_sb_record r = { .type = HT_SB_EXIT, .a = (uint64_t)whole_process };

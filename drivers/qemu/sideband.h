@@ -40,6 +40,7 @@ void ht_sideband_untraced(const char *fmt, ...) __attribute__((format(printf, 1,
 /* ... or the program that it is about to become. */
 void ht_sideband_unfollowed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ht_sideband_fork(int parent_pid, int parent_tid);
+void ht_sideband_child(int pid);
 void ht_sideband_exit(int whole_process);
 void ht_sideband_exec(const char *comm, const char *path);
 

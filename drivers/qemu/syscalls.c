@@ -62,6 +62,17 @@ see_namespace(int is_new)
 		    (int)getpid());
 }
 
+/*
+ * A child tells of itself at its first block.  Until then its parent may have ended,
+ * and the recording with it.
+ */
+static void
+see_child(int64_t pid, int is_thread)
+{
+	if (pid > 0 && !is_thread && ht_shm->flags & HT_SHM_F_INHERIT)
+		ht_sideband_child((int)pid);
+}
+
 void
 ht_syscall_enter(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, uint64_t a1, uint64_t a2, uint64_t a3,
                  uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
@@ -127,6 +138,9 @@ ht_syscall_leave(qemu_plugin_id_t id, unsigned vcpu, int64_t nr, int64_t ret)
 		if (u->args[2] & SHM_EXEC)
 			ht_maps_update(at, at + PAGE);
 		break;
+	case SYS_fork:
+	case SYS_vfork: see_child(ret, 0); break;
+	case SYS_clone: see_child(ret, u->args[0] & CLONE_THREAD); break;
 	case SYS_unshare: see_namespace(u->args[0] & CLONE_NEWPID); break;
 	case SYS_setns: see_namespace(!ht_sideband_same_numbers("pid_for_children")); break;
 	case SYS_prctl:

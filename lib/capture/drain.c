@@ -447,6 +447,21 @@ ht_drain_pass(struct ht_drain *d, unsigned how)
 	return moved;
 }
 
+int
+ht_drain_lives(const struct ht_drain *d)
+{
+	return !d->error && ht_sideband_lives(&d->sideband);
+}
+
+void
+ht_drain_stop(struct ht_drain *d)
+{
+	ht_drain_pass(d, HT_DRAIN_ALL | HT_DRAIN_REAP);
+	if (!d->error)
+		ht_sideband_part(&d->sideband);
+	atomic_store(&d->h->stop, 1);
+}
+
 void
 ht_drain_finish(struct ht_drain *d)
 {

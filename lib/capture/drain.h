@@ -50,9 +50,16 @@ void ht_drain_free(struct ht_drain *d);
 
 /* One round over sideband and slots.  Returns 1 when something moved, 0 when not. */
 int ht_drain_pass(struct ht_drain *d, unsigned how);
+/* Does a process run that is traced, or was just made by one? */
+int ht_drain_lives(const struct ht_drain *d);
+/*
+ * Tracing ends: sets header.stop.  Processes that still run are told as losses by
+ * ht_drain_finish(), but for those of whose end word comes until then.
+ */
+void ht_drain_stop(struct ht_drain *d);
 /*
  * The last round: what is in the rings of threads that live on is taken as it
- * stands; header.stop must be set.  No slot is freed after it.
+ * stands; after ht_drain_stop().  No slot is freed after it.
  */
 void ht_drain_finish(struct ht_drain *d);
 /* 1 when no thread has anything left that only the thread itself can give. */

@@ -19,8 +19,7 @@
 #include "capture/proc.h"
 #include "capture/ptrace.h"
 
-#define TICK_US   200000        /* a wait ends at the latest after this, to look around */
-#define LINGER_NS 1000000000ull /* what other processes get once the program has ended */
+#define TICK_US 200000 /* a wait ends at the latest after this, to look around */
 
 uint64_t
 ht_ptrace_stamp(struct ht_ptrace *r)
@@ -337,11 +336,10 @@ follow(struct ht_ptrace *r)
 		else if (errno != EINTR)
 			break;
 		if (r->main_ended && !deadline && r->n_threads)
-			deadline = ht_ptrace_stamp(r) + LINGER_NS;
+			deadline = ht_ptrace_stamp(r) + HT_PROC_LINGER;
 		if (deadline && !r->stopping && ht_ptrace_stamp(r) > deadline) {
 			r->stopping = 1;
-			ht_ptrace_note(r, "the program has ended, but processes that it started live on; "
-			               "they are not traced any longer");
+			r->main_over = 1;
 		}
 		if (atomic_load(&quit))
 			r->stopping = 1;
@@ -386,6 +384,17 @@ open_file(struct ht_ptrace *r, struct ht_diag *diag)
 }
 
 static void
+tell_more_outlived(struct ht_ptrace *r)
+{
+	char text[160];
+
+	if (r->outlived <= HT_PROC_NAMED)
+		return;
+	ht_proc_outlived_rest(r->outlived - HT_PROC_NAMED, text, sizeof(text));
+	ht_ptrace_note(r, "%s", text);
+}
+
+static void
 forget_threads(struct ht_ptrace *r)
 {
 	for (unsigned i = 0; i < HT_TID_BUCKETS; i++)
@@ -421,6 +430,7 @@ ptrace_record(const struct ht_capture_config *config, const struct ht_program *p
 	signals_let(&signals, config->pid || rc ? 0 : r->main_pid);
 	if (began)
 		follow(r);
+	tell_more_outlived(r);
 	forget_threads(r);
 	signals_restore(&signals);
 	ht_ppin_fini(r);

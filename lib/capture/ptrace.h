@@ -65,6 +65,7 @@ struct ht_pspan { uint64_t start, end; };
 struct ht_pproc {
 	pid_t            pid;
 	unsigned         refs;       /* threads */
+	int              outlived;   /* that it goes on untraced was told */
 	unsigned         generation; /* rises with each change of mappings or code */
 	int              mem;        /* /proc/PID/mem */
 	int              trap_ignored; /* the program ignores SIGTRAP */
@@ -150,6 +151,8 @@ struct ht_ptrace {
 	int                       pin;      /* CPU that all threads are kept on; -1 = none */
 	cpu_set_t                 own_cpus; /* our own mask, to be put back */
 	int                       stopping; /* threads are being let go */
+	int                       main_over; /* ... since the main process ended a while ago */
+	unsigned                  outlived; /* processes that go on untraced */
 	int                       told_lost, told_set_id;
 };
 
@@ -168,6 +171,8 @@ struct ht_pthread *ht_pthread_find(struct ht_ptrace *r, pid_t tid);
 struct ht_pthread *ht_pthread_add(struct ht_ptrace *r, pid_t tid, const struct ht_pthread *from);
 /* The thread is gone: EXIT, and the rest of its stream. Frees t. */
 void ht_pthread_end(struct ht_ptrace *r, struct ht_pthread *t);
+/* The name of a thread; 0, or -HT_ENOTFOUND and "". */
+int  ht_pthread_comm(pid_t pid, pid_t tid, char comm[32]);
 void ht_pthread_rename(struct ht_ptrace *r, const struct ht_pthread *t, int exec);
 /* Its stream begins now. */
 void ht_pthread_start(struct ht_ptrace *r, struct ht_pthread *t);

@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <hwtrace/event.h>
+
+#include "capture/proc.h"
 #include "capture/ptrace.h"
 
 #define CS_64    0x33                  /* selector of 64-bit user code */
@@ -509,6 +512,27 @@ resume(struct ht_ptrace *r, struct ht_pthread *t)
 	ptrace(how, t->tid, 0, (long)sig);
 }
 
+/* The recording ends, and its process does not: told once, and kept in the file. */
+static void
+tell_outlived(struct ht_ptrace *r, struct ht_pproc *p)
+{
+	struct ht_record rec = { .kind = HT_REC_LOST, .pid = p->pid, .tid = p->pid, .cpu = -1 };
+	char comm[32], why[160];
+
+	if (!r->main_over || p->outlived || r->failed)
+		return;
+	p->outlived = 1;
+	ht_pthread_comm(p->pid, p->pid, comm);
+	ht_proc_outlived(p->pid, comm, r->config->pid ? "the process it was for" : "the command",
+	                 why, sizeof(why));
+	if (r->outlived++ < HT_PROC_NAMED)
+		ht_ptrace_note(r, "%s", why);
+	rec.time = ht_ptrace_stamp(r);
+	rec.u.lost.kind = HT_GAP_UNTRACED;
+	rec.u.lost.why = why;
+	ht_ptrace_record(r, &rec);
+}
+
 /* End tracing the thread in its present stop; it runs on as if we had never been. */
 static void
 let_go(struct ht_ptrace *r, struct ht_pthread *t)
@@ -527,6 +551,7 @@ let_go(struct ht_ptrace *r, struct ht_pthread *t)
 		ht_psignal_remask(t);
 	ht_pflag_settle(t);
 	ht_ppin_release(r, t);
+	tell_outlived(r, t->proc);
 	ptrace(PTRACE_DETACH, t->tid, 0, (long)t->signal);
 	ht_pthread_end(r, t);
 }

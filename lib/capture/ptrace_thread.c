@@ -118,23 +118,34 @@ ht_pthread_add(struct ht_ptrace *r, pid_t tid, const struct ht_pthread *from)
 	return t;
 }
 
-void
-ht_pthread_rename(struct ht_ptrace *r, const struct ht_pthread *t, int exec)
+int
+ht_pthread_comm(pid_t pid, pid_t tid, char comm[32])
 {
-	struct ht_record rec = { .kind = HT_REC_COMM, .pid = t->proc->pid, .tid = t->tid, .cpu = -1 };
-	char name[64], comm[32] = "";
+	char name[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/comm", (int)t->proc->pid, (int)t->tid);
+	comm[0] = 0;
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	n = read(fd, comm, sizeof(comm) - 1);
+		return -HT_ENOTFOUND;
+	n = read(fd, comm, 31);
 	close(fd);
-	if (n <= 0)
+	comm[n > 0 ? n - 1 : 0] = 0; /* the newline */
+	return n > 0 ? 0 : -HT_ENOTFOUND;
+}
+
+void
+ht_pthread_rename(struct ht_ptrace *r, const struct ht_pthread *t, int exec)
+{
+	struct ht_record rec = {
+		.kind = HT_REC_COMM, .pid = t->proc->pid, .tid = t->tid, .cpu = -1
+	};
+	char comm[32];
+
+	if (ht_pthread_comm(t->proc->pid, t->tid, comm) < 0)
 		return;
-	comm[n - 1] = 0; /* the newline */
 	rec.time = ht_ptrace_stamp(r);
 	rec.u.comm.comm = comm;
 	rec.u.comm.exec = exec;

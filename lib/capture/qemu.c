@@ -13,6 +13,7 @@
 #include "capture/drain.h"
 #include "capture/filter.h"
 #include "capture/gate.h"
+#include "capture/proc.h"
 #include "capture/tsc.h"
 #include "container/perfdata_writer.h"
 
@@ -22,7 +23,7 @@
 #define WAIT_MS   20  /* for the doorbell; also how late the program's end is seen at worst */
 #define ALL_NS    100000000ull /* rings with little in them are drained this often */
 #define REAP_NS   200000000ull /* the dead are looked for this often */
-#define LINGER_NS 500000000ull /* what processes that live on get to end their streams */
+#define END_NS    500000000ull /* what processes that live on get to end their streams */
 
 static int
 find_emulator(char path[PATH_MAX])
@@ -308,20 +309,25 @@ pass(struct recording *r)
 		r->next_reap = now + REAP_NS;
 	}
 	ht_drain_pass(r->drain, how);
-	if (!ht_child_poll(&r->child))
+	if (r->child.ended ? ht_drain_lives(r->drain) : !ht_child_poll(&r->child))
 		ht_drain_wait(r->drain, bell, WAIT_MS);
 }
 
 /*
- * The recording ends with the program.  Others that it left behind are told to
- * stop tracing; those that are busy get a moment to end their streams.
+ * The recording ends with the program.  Others that it left behind get a moment to end
+ * as well; those that do not are told to stop tracing, and to end their streams.
  */
 static void
 wind_up(struct recording *r)
 {
-	uint64_t until = now_ns() + LINGER_NS;
+	uint64_t until = now_ns() + HT_PROC_LINGER;
 
-	atomic_store(&r->shm.h->stop, 1);
+	/* Who has ended may have told of a child before. */
+	do
+		pass(r);
+	while ((ht_drain_lives(r->drain) || ht_drain_pass(r->drain, 0)) && now_ns() < until);
+	ht_drain_stop(r->drain);
+	until = now_ns() + END_NS;
 	ht_drain_pass(r->drain, HT_DRAIN_ALL | HT_DRAIN_REAP);
 	ht_drain_wake(r->drain);
 	while (!ht_drain_quiet(r->drain) && now_ns() < until) {

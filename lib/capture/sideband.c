@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/vec.h"
+#include "capture/proc.h"
 #include "capture/sideband.h"
 #include "core/shm.h"
 
@@ -18,7 +19,7 @@ find_pid(const struct ht_sideband *s, int32_t pid)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (s->pids.at[mid] < pid)
+		if (s->pids.at[mid].pid < pid)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -26,24 +27,63 @@ find_pid(const struct ht_sideband *s, int32_t pid)
 	return lo;
 }
 
-static int
-knows_pid(const struct ht_sideband *s, int32_t pid)
+/* NULL: not known. */
+static struct ht_sideband_process *
+process_of(const struct ht_sideband *s, int32_t pid)
 {
 	size_t i = find_pid(s, pid);
 
-	return i < s->pids.n && s->pids.at[i] == pid;
+	return i < s->pids.n && s->pids.at[i].pid == pid ? &s->pids.at[i] : NULL;
 }
 
-static void
+/* NULL: no memory. */
+static struct ht_sideband_process *
 add_pid(struct ht_sideband *s, int32_t pid)
 {
 	size_t i = find_pid(s, pid);
 
-	if (knows_pid(s, pid) || ht_vec_reserve(&s->pids, s->pids.n + 1) < 0)
-		return;
+	if (process_of(s, pid))
+		return &s->pids.at[i];
+	if (ht_vec_reserve(&s->pids, s->pids.n + 1) < 0)
+		return NULL;
 	s->pids.n++;
 	memmove(s->pids.at + i + 1, s->pids.at + i, (s->pids.n - 1 - i) * sizeof(*s->pids.at));
-	s->pids.at[i] = pid;
+	s->pids.at[i] = (struct ht_sideband_process){ .pid = pid };
+	return &s->pids.at[i];
+}
+
+static void
+name_pid(struct ht_sideband *s, int32_t pid, const char *comm)
+{
+	struct ht_sideband_process *p = process_of(s, pid);
+
+	if (p)
+		snprintf(p->comm, sizeof(p->comm), "%.15s", comm);
+}
+
+/* A child has the name of its parent, at first. */
+static struct ht_sideband_process *
+add_child(struct ht_sideband *s, int32_t pid, int32_t ppid)
+{
+	int known = process_of(s, pid) != NULL;
+	struct ht_sideband_process *p = add_pid(s, pid);
+	const struct ht_sideband_process *parent = process_of(s, ppid);
+
+	if (p && parent && !known)
+		memcpy(p->comm, parent->comm, sizeof(p->comm));
+	return p;
+}
+
+/* It tells of itself.  1: for the first time. */
+static int
+meet(struct ht_sideband *s, struct ht_sideband_process *p)
+{
+	if (p && p->met)
+		return 0;
+	if (p)
+		p->met = 1;
+	s->processes++;
+	return 1;
 }
 
 static void
@@ -51,7 +91,7 @@ remove_pid(struct ht_sideband *s, int32_t pid)
 {
 	size_t i = find_pid(s, pid);
 
-	if (!knows_pid(s, pid))
+	if (!process_of(s, pid))
 		return;
 	s->pids.n--;
 	memmove(s->pids.at + i, s->pids.at + i + 1, (s->pids.n - i) * sizeof(*s->pids.at));
@@ -111,9 +151,8 @@ await_image(struct ht_sideband *s, int32_t pid, const char *path)
 	s->awaited.at[s->awaited.n++] = (struct ht_sideband_image){ pid, copy };
 }
 
-/* Told to the user and kept in the file. */
 static void
-tell_loss(struct ht_sideband *s, const struct ht_record *whom, enum ht_gap_kind kind,
+keep_loss(struct ht_sideband *s, const struct ht_record *whom, enum ht_gap_kind kind,
           const char *why)
 {
 	struct ht_record rec = *whom;
@@ -122,8 +161,16 @@ tell_loss(struct ht_sideband *s, const struct ht_record *whom, enum ht_gap_kind 
 	memset(&rec.u, 0, sizeof(rec.u));
 	rec.u.lost.kind = (uint8_t)kind;
 	rec.u.lost.why = why;
-	tell(s, why);
 	s->record(s->arg, &rec);
+}
+
+/* Told to the user and kept in the file. */
+static void
+tell_loss(struct ht_sideband *s, const struct ht_record *whom, enum ht_gap_kind kind,
+          const char *why)
+{
+	tell(s, why);
+	keep_loss(s, whom, kind, why);
 }
 
 /* The program has come, or its process is gone at `missed` ns without a word of it; 0 = it came. */
@@ -146,11 +193,68 @@ end_wait(struct ht_sideband *s, int32_t pid, uint64_t missed)
 	}
 }
 
+/* -- processes that outlive the recording ---------------------------------- */
+
+static int
+goes_on(const struct ht_sideband_process *p)
+{
+	return !p->unfollowed && ht_proc_runs(p->pid);
+}
+
+int
+ht_sideband_lives(const struct ht_sideband *s)
+{
+	for (size_t i = 0; i < s->pids.n; i++)
+		if (goes_on(&s->pids.at[i]))
+			return 1;
+	return 0;
+}
+
+void
+ht_sideband_part(struct ht_sideband *s)
+{
+	s->parted = 1;
+	for (size_t i = 0; i < s->pids.n; i++)
+		s->pids.at[i].outlives = goes_on(&s->pids.at[i]);
+}
+
+static void
+tell_outlived(struct ht_sideband *s, uint64_t time)
+{
+	unsigned n = 0;
+	char text[160];
+
+	for (size_t i = 0; i < s->pids.n; i++) {
+		struct ht_sideband_process *p = &s->pids.at[i];
+		struct ht_record rec = {
+			.pid = p->pid, .tid = p->pid, .cpu = -1, .time = time
+		};
+
+		if (!p->outlives)
+			continue;
+		p->outlives = 0;
+		ht_proc_outlived(p->pid, p->comm, "the command", text, sizeof(text));
+		if (n++ < HT_PROC_NAMED)
+			tell(s, text);
+		keep_loss(s, &rec, HT_GAP_UNTRACED, text);
+	}
+	if (n > HT_PROC_NAMED) {
+		ht_proc_outlived_rest(n - HT_PROC_NAMED, text, sizeof(text));
+		tell(s, text);
+	}
+}
+
+/* A program that was cut off by the end of the recording is told as its process is. */
 void
 ht_sideband_finish(struct ht_sideband *s, uint64_t time)
 {
-	while (s->awaited.n)
-		end_wait(s, s->awaited.at[0].pid, time);
+	while (s->awaited.n) {
+		int32_t pid = s->awaited.at[0].pid;
+		const struct ht_sideband_process *p = process_of(s, pid);
+
+		end_wait(s, pid, p && p->outlives ? 0 : time);
+	}
+	tell_outlived(s, time);
 	count_notes(s);
 }
 
@@ -180,14 +284,14 @@ itrace_start(struct ht_sideband *s, const struct ht_record *of)
 static void
 convert_exec(struct ht_sideband *s, struct ht_record *rec, const char *text)
 {
-	int first = !knows_pid(s, rec->pid);
+	struct ht_sideband_process *p = add_pid(s, rec->pid);
+	int first = meet(s, p);
 
 	end_wait(s, rec->pid, 0);
-	if (first) {
-		s->processes++;
-		s->threads++;
-		add_pid(s, rec->pid);
-	}
+	s->threads += (unsigned)first;
+	if (p)
+		p->unfollowed = 0;
+	name_pid(s, rec->pid, text);
 	rec->kind = HT_REC_COMM;
 	rec->u.comm.comm = text;
 	rec->u.comm.exec = 1;
@@ -196,19 +300,47 @@ convert_exec(struct ht_sideband *s, struct ht_record *rec, const char *text)
 		itrace_start(s, rec);
 }
 
+/* A new thread, or a process that now runs. */
 static void
 convert_fork(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
 {
+	struct ht_sideband_process *p = NULL;
+
 	rec->kind = HT_REC_FORK;
 	rec->u.fork.ppid = (int32_t)sb->a;
 	rec->u.fork.ptid = (int32_t)sb->b;
 	s->threads++;
-	if (rec->u.fork.ppid != rec->pid && !knows_pid(s, rec->pid)) {
-		s->processes++;
-		add_pid(s, rec->pid);
+	if (rec->u.fork.ppid != rec->pid) {
+		p = add_child(s, rec->pid, rec->u.fork.ppid);
+		meet(s, p);
 	}
-	s->record(s->arg, rec);
+	if (!p || !p->forked)
+		s->record(s->arg, rec);
+	if (p)
+		p->forked = 1;
 	itrace_start(s, rec);
+}
+
+/*
+ * What a process says of a child that it has made.  One that has ended by now may have told
+ * of its end before.
+ */
+static void
+convert_child(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_record *sb)
+{
+	int32_t pid = (int32_t)sb->a;
+	struct ht_sideband_process *p;
+
+	p = pid > 0 && ht_proc_runs(pid) ? add_child(s, pid, rec->pid) : NULL;
+	if (!p || p->forked)
+		return;
+	p->forked = 1;
+	p->outlives = s->parted;
+	rec->kind = HT_REC_FORK;
+	rec->u.fork.ppid = rec->pid;
+	rec->u.fork.ptid = rec->tid;
+	rec->pid = rec->tid = pid;
+	s->record(s->arg, rec);
 }
 
 static void
@@ -264,16 +396,17 @@ ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
 }
 
 void
-ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
+ht_sideband_convert(struct ht_sideband *s, const void *at, size_t size)
 {
 	struct ht_sb_record copy, *sb = &copy; /* what is checked is what is used */
-	const uint8_t *bytes = (const uint8_t *)p + sizeof(copy);
+	const uint8_t *bytes = (const uint8_t *)at + sizeof(copy);
+	struct ht_sideband_process *p;
 	struct ht_record rec = { 0 };
 	char text[4096 + 256] = "";
 
 	if (size < sizeof(copy))
 		return; /* PAD may be as small as its own first word */
-	memcpy(&copy, p, sizeof(copy));
+	memcpy(&copy, at, sizeof(copy));
 	/* Strings need not end with a NUL of their own. */
 	if (sb->text_size > size - sizeof(*sb))
 		return;
@@ -294,10 +427,15 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 	case HT_SB_FORK:
 		convert_fork(s, &rec, sb);
 		break;
+	case HT_SB_CHILD:
+		convert_child(s, &rec, sb);
+		break;
 	case HT_SB_EXIT:
 		convert_exit(s, &rec, sb);
 		break;
 	case HT_SB_COMM:
+		if (rec.pid == rec.tid)
+			name_pid(s, rec.pid, text);
 		rec.kind = HT_REC_COMM;
 		rec.u.comm.comm = text;
 		s->record(s->arg, &rec);
@@ -323,6 +461,9 @@ ht_sideband_convert(struct ht_sideband *s, const void *p, size_t size)
 		break;
 	case HT_SB_LOSS:
 		end_wait(s, rec.pid, 0);
+		p = process_of(s, rec.pid);
+		if (p && sb->a)
+			p->unfollowed = 1;
 		tell_loss(s, &rec, sb->a ? HT_GAP_UNFOLLOWED : HT_GAP_UNTRACED, text);
 		break;
 	default:

@@ -143,3 +143,63 @@ check "killed: the engines agree" "$hwtrace" verify run.data
 perf script -i run.data --itrace=i1000000i -F ip >/dev/null 2>perf.err
 is "killed: perf reads it" 0 $?
 check "killed: perf tells of it" grep -q 'AUX data lost 1 times' perf.err
+
+# -- a process that outlives the command ----------------------------------------------
+# states FILE MAIN LATE: of the functions that the process runs, and what it leaves behind
+states() {
+	python3 -c '
+import json, sys
+states = {f["name"]: f["state"] for f in json.load(open(sys.argv[1]))["functions"]}
+assert [states["main"], states["late"]] == sys.argv[2:], states' "$@"
+}
+# outlived BACKEND HOW: it goes on, and what it has yet to run is unknown
+outlived() {
+	_n=$1-$2
+	rm -f go
+	"$hwtrace" record -q --backend "$1" -o "$_n.data" "$programs/daemon" "$2" go >"$_n.out" 2>"$_n.err"
+	is "outlived, $_n: status" 0 $?
+	: >go
+	check "outlived, $_n: it goes on" wait_for late "$_n.out"
+	_pid=$(sed -n 's/.*process \([0-9]*\) (daemon) goes on untraced: recording ended with the command$/\1/p' "$_n.err")
+	check "outlived, $_n: record tells, once" test "$(grep -c 'goes on untraced' "$_n.err")" -eq 1 -a -n "$_pid"
+	"$hwtrace" coverage --module daemon --fail-on-loss --json - "$_n.data" >"$_n.json" 2>"$_n.err"
+	is "outlived, $_n: lost" \
+		"65 not traced (1 place: process $_pid: process $_pid (daemon) goes on untraced: recording ended with the command)" \
+		"$? $(lost "$_n.err")"
+	check "outlived, $_n: what was not seen is unknown" states "$_n.json" hit unknown
+}
+# waited_for BACKEND HOW: it has ended before the recording does; once in ten times, whatever else this machine does
+waited_for() {
+	_n=$1-$2 _try=0 _lost= _all=0
+	while [ "$_lost" != "0 nothing" ] && [ $_try -lt 10 ]; do
+		_try=$((_try + 1))
+		"$hwtrace" record -q --backend "$1" -o "$_n.data" "$programs/daemon" "$2" go >"$_n.out" 2>"$_n.err"
+		"$hwtrace" coverage --module daemon --fail-on-loss --json - "$_n.data" >"$_n.json" 2>"$_n.lost"
+		_lost="$? $(lost "$_n.lost")"
+		states "$_n.json" hit hit || [ "$_lost" != "0 nothing" ] || _all=1
+	done
+	is "waited for, $_n: nothing is lost" "0 nothing" "$_lost"
+	check "waited for, $_n: nor told" test ! -s "$_n.err"
+	is "waited for, $_n: all was seen" 0 $_all
+}
+for b in qemu ptrace; do
+	for how in sleep run now; do outlived $b $how; done
+	for how in wait soon; do waited_for $b $how; done
+done
+
+# Of many some are told by name, and all are in the file.
+for b in qemu ptrace; do
+	rm -f go
+	"$hwtrace" record -q --backend $b -o many.data "$programs/daemon" many go >many.out 2>many.err
+	: >go
+	sed 's/process [0-9]*/process N/' many.err >many.txt
+	cat >want.txt <<'WANT'
+hwtrace: warning: process N (daemon) goes on untraced: recording ended with the command
+hwtrace: warning: process N (daemon) goes on untraced: recording ended with the command
+hwtrace: warning: process N (daemon) goes on untraced: recording ended with the command
+hwtrace: warning: process N (daemon) goes on untraced: recording ended with the command
+hwtrace: warning: 2 more processes go on untraced; hwtrace info --losses names each
+WANT
+	same "outlived, $b, six of them: told" want.txt many.txt
+	is "outlived, $b, six of them: kept" 6 "$("$hwtrace" info --losses many.data 2>/dev/null | grep -c '^  not traced: .* goes on untraced')"
+done

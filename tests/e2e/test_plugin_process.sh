@@ -38,11 +38,20 @@ done
 check "fork and exec: the program's output" test "$status $(cat "$tmp/out")" = "0 $("$programs/forkexec")"
 check "fork and exec: 4 processes, 3 images, 4 ends" \
 	test "$(ls "$tmp"/f/*.pt | wc -l) $(grep -c ' exec ' "$tmp/f/sideband.txt") $(grep -c ' exit ' "$tmp/f/sideband.txt")" = "4 3 4"
+for side in fork child; do
+	sed -n "s/^[0-9]* $side \([0-9]*\) [0-9]* \([0-9a-f]*\) .*/\1 \2/p" "$tmp/f/sideband.txt" |
+		while read -r one other; do
+			[ $side = fork ] && echo "$((0x$other)) $one" || echo "$one $((0x$other))"
+		done | sort >"$tmp/by.$side"
+done
+same "fork and exec: parents and children tell the same" "$tmp/by.fork" "$tmp/by.child"
+check "fork and exec: of 3 children" test "$(wc -l <"$tmp/by.child")" -eq 3
 rm -rf "$tmp/f" "$tmp"/log.*
 
 record "$tmp/n" -- "$programs/forkexec" >"$tmp/out"
 check "children left alone" test "$(ls "$tmp"/n/*.pt | wc -l) $(cat "$tmp/out")" = "1 $("$programs/forkexec")"
 check "children left alone: no gaps" walk "$tmp/n"
+check "children left alone: not told of" test "$(grep -c ' child ' "$tmp/n/sideband.txt")" -eq 0
 rm -rf "$tmp/n"
 
 # -- what is executed: scripts, what cannot be, what is not followed

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* build: -O1 -g -pthread
  *
- * killed HOW: a process that is killed by a child of its own, at a moment that is sure:
+ * killed HOW: a process whose child is killed by another, at a moment that is sure:
  *	run    while it counts, without a system call
  *	wait   while it waits in a system call
  *
- * or one that ends beside a thread of its own which counts (beside-run-...) or waits
+ * or whose child ends beside a thread of its own which counts (beside-run-...) or waits
  * (beside-wait-...): ...-exit, by exit(); ...-fault, by a fault; ...-term, by SIGTERM.
  *
- * When all is over, another child prints how far it counted.
+ * When all is over, the process prints how far its child counted, and ends as it did.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ENOUGH 100000
@@ -67,15 +68,27 @@ await(int running, const volatile pid_t *who)
 		usleep(1000);
 }
 
-/* The end of file comes when the last thread of the parent is gone. */
-static void
-tell_count(void)
+/*
+ * The end of file comes when the last thread of `pid` is gone.  Prints how far it
+ * counted, and ends as it did, the last of all.
+ */
+static int
+follow(pid_t pid)
 {
+	int status;
 	char c;
 
 	close(never[1]);
 	if (read(never[0], &c, 1) == 0)
 		printf("counted %lu\n", *count);
+	fflush(stdout);
+	if (waitpid(pid, &status, 0) != pid)
+		return 1;
+	while (wait(NULL) > 0)
+		;
+	if (WIFSIGNALED(status))
+		raise(WTERMSIG(status));
+	return WEXITSTATUS(status);
 }
 
 static void *
@@ -88,29 +101,14 @@ beside(void *arg)
 	return NULL;
 }
 
-int
-main(int argc, char **argv)
+static int
+work(const char *how)
 {
-	const char *how = argc > 1 ? argv[1] : "run";
-	const pid_t self = getpid();
 	pthread_t other;
 
-	count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (count == MAP_FAILED || pipe(never) < 0)
-		return 1;
-	if (fork() == 0) {
-		tell_count();
-		return 0;
-	}
+	if (!strcmp(how, "run"))
+		run(-1ul);
 	if (strncmp(how, "beside-", 7)) {
-		if (fork() == 0) {
-			close(never[1]);
-			await(!strcmp(how, "run"), &self);
-			kill(self, SIGKILL);
-			return 0;
-		}
-		if (!strcmp(how, "run"))
-			run(-1ul);
 		halt();
 		return 1;
 	}
@@ -122,4 +120,25 @@ main(int argc, char **argv)
 	if (strstr(how, "-term"))
 		raise(SIGTERM);
 	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "run";
+	pid_t worker;
+
+	count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (count == MAP_FAILED || pipe(never) < 0)
+		return 1;
+	worker = fork();
+	if (worker == 0)
+		return work(how);
+	if (strncmp(how, "beside-", 7) && fork() == 0) {
+		close(never[1]);
+		await(!strcmp(how, "run"), &worker);
+		kill(worker, SIGKILL);
+		return 0;
+	}
+	return follow(worker);
 }

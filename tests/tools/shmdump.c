@@ -71,7 +71,8 @@ static void
 print_record(const struct ht_sb_record *r)
 {
 	static const char *const names[] = { "pad",    "exec", "fork", "exit",      "comm", "mmap",
-		                             "munmap", "code", "note", "executing", "loss" };
+		                             "munmap", "code", "note", "executing", "loss",
+		                             "child",  "loaded" };
 	const char *text = (const char *)r->text;
 
 	fprintf(sideband, "%llu %s %d %d %llx %llx %llx ", (unsigned long long)r->tsc, names[r->type], r->pid,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -588,6 +589,172 @@ a_loss_is_kept(void **state)
 	tear_down(&b);
 }
 
+/* Processes of this machine, that run until they are ended. */
+static void
+start_sleepers(pid_t *pid, int n)
+{
+	for (int i = 0; i < n; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+			_exit(0);
+		}
+		assert_true(pid[i] > 0);
+	}
+}
+
+static void
+end_sleepers(const pid_t *pid, int n)
+{
+	for (int i = 0; i < n; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+}
+
+/*
+ * Of four that run as the recording ends, one tells of its end and one was not followed; one
+ * was about to become another program.
+ */
+static void
+who_goes_on_is_told(void **state)
+{
+	struct bench b;
+	char want[400];
+	pid_t pid[4], first, last;
+
+	(void)state;
+	set_up(&b, 0, 0);
+	start_sleepers(pid, 4);
+	for (int i = 0; i < 4; i++)
+		sideband(b.shm.h,
+		         (struct ht_sb_record){
+			     .type = HT_SB_EXEC, .pid = pid[i], .tid = pid[i] },
+		         "left\0/bin/left", 15);
+	sideband(b.shm.h,
+	         (struct ht_sb_record){
+		     .type = HT_SB_LOSS, .pid = pid[2], .tid = pid[2], .a = 1 },
+	         "no room", 7);
+	sideband(b.shm.h,
+	         (struct ht_sb_record){
+		     .type = HT_SB_EXECUTING, .pid = pid[3], .tid = pid[3] },
+	         "/bin/sh", 7);
+	ht_drain_stop(b.drain);
+	assert_int_equal(atomic_load(&b.shm.h->stop), 1);
+	sideband(b.shm.h,
+	         (struct ht_sb_record){
+		     .type = HT_SB_EXIT, .pid = pid[1], .tid = pid[1], .a = 1 },
+	         "", 0);
+	ht_drain_pass(b.drain, 0);
+	b.sink.log[0] = 0;
+	b.sink.notes = 0;
+	ht_drain_finish(b.drain);
+	ht_drain_finish(b.drain);
+	end_sleepers(pid, 4);
+	first = pid[0] < pid[3] ? pid[0] : pid[3]; /* by number */
+	last = pid[0] + pid[3] - first;
+	snprintf(want, sizeof(want),
+	         "lost %d/%d not traced: process %d (left) goes on untraced: recording ended with "
+	         "the command\n"
+	         "lost %d/%d not traced: process %d (left) goes on untraced: recording ended with "
+	         "the command\n",
+	         first, first, first, last, last, last);
+	assert_string_equal(b.sink.log, want);
+	assert_int_equal(b.sink.notes, 2);
+	tear_down(&b);
+}
+
+#define NOBODY 99999999 /* no process has this number */
+
+/* A child of which only its parent told; two whose own word comes before and after its parent's. */
+static void
+a_child_is_known_from_its_parent(void **state)
+{
+	struct bench b;
+	char want[600];
+	pid_t pid[3];
+
+	(void)state;
+	set_up(&b, 0, 0);
+	start_sleepers(pid, 3);
+	sideband(b.shm.h, (struct ht_sb_record){ .type = HT_SB_EXEC, .pid = NOBODY, .tid = NOBODY },
+	         "sh\0/bin/sh", 11);
+	assert_int_equal(ht_drain_lives(b.drain), 0);
+	for (int i = 0; i < 3; i++) {
+		struct ht_sb_record fork_of = {
+			.type = HT_SB_FORK, .pid = pid[i], .tid = pid[i], .a = NOBODY, .b = 11
+		};
+		struct ht_sb_record child = {
+			.type = HT_SB_CHILD, .pid = NOBODY, .tid = 11, .a = (uint64_t)pid[i]
+		};
+
+		if (i == 1)
+			sideband(b.shm.h, fork_of, "", 0);
+		sideband(b.shm.h, child, "", 0);
+		if (i == 2)
+			sideband(b.shm.h, fork_of, "", 0);
+		if (i)
+			sideband(b.shm.h,
+			         (struct ht_sb_record){
+				     .type = HT_SB_EXIT, .pid = pid[i], .tid = pid[i], .a = 1 },
+			         "", 0);
+	}
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(ht_drain_lives(b.drain), 1);
+	assert_int_equal(ht_drain_stats(b.drain)->processes, 3);
+	ht_drain_stop(b.drain);
+	ht_drain_finish(b.drain);
+	end_sleepers(pid, 3);
+	snprintf(want, sizeof(want),
+	         "comm 99999999/99999999 sh exec\nstart 99999999/99999999\n"
+	         "fork %d/%d of 99999999/11\n"
+	         "fork %d/%d of 99999999/11\nstart %d/%d\nexit %d/%d\n"
+	         "fork %d/%d of 99999999/11\nstart %d/%d\nexit %d/%d\n"
+	         "lost %d/%d not traced: process %d (sh) goes on untraced: recording ended with the "
+	         "command\n",
+	         pid[0], pid[0], pid[1], pid[1], pid[1], pid[1], pid[1], pid[1], pid[2], pid[2],
+	         pid[2], pid[2], pid[2], pid[2], pid[0], pid[0], pid[0]);
+	assert_string_equal(b.sink.log, want);
+	tear_down(&b);
+}
+
+/* It has ended before its parent tells of it; or is born after the recording was stopped. */
+static void
+a_child_that_comes_late(void **state)
+{
+	struct bench b;
+	char want[600];
+	pid_t pid[2];
+
+	(void)state;
+	set_up(&b, 0, 0);
+	start_sleepers(pid, 2);
+	end_sleepers(pid, 1);
+	sideband(b.shm.h, (struct ht_sb_record){ .type = HT_SB_EXEC, .pid = NOBODY, .tid = NOBODY },
+	         "sh\0/bin/sh", 11);
+	sideband(b.shm.h,
+	         (struct ht_sb_record){
+		     .type = HT_SB_CHILD, .pid = NOBODY, .tid = NOBODY, .a = (uint64_t)pid[0] },
+	         "", 0);
+	ht_drain_pass(b.drain, 0);
+	assert_int_equal(ht_drain_lives(b.drain), 0);
+	ht_drain_stop(b.drain);
+	sideband(b.shm.h,
+	         (struct ht_sb_record){
+		     .type = HT_SB_CHILD, .pid = NOBODY, .tid = NOBODY, .a = (uint64_t)pid[1] },
+	         "", 0);
+	ht_drain_finish(b.drain);
+	end_sleepers(pid + 1, 1);
+	snprintf(want, sizeof(want),
+	         "comm 99999999/99999999 sh exec\nstart 99999999/99999999\nfork %d/%d of 99999999/99999999\n"
+	         "lost %d/%d not traced: process %d (sh) goes on untraced: recording ended with the "
+	         "command\n",
+	         pid[1], pid[1], pid[1], pid[1], pid[1]);
+	assert_string_equal(b.sink.log, want);
+	tear_down(&b);
+}
+
 static void
 same_note_is_told_once(void **state)
 {
@@ -757,6 +924,9 @@ main(void)
 		cmocka_unit_test(missing_program_is_told),
 		cmocka_unit_test(same_note_is_told_once),
 		cmocka_unit_test(a_loss_is_kept),
+		cmocka_unit_test(who_goes_on_is_told),
+		cmocka_unit_test(a_child_is_known_from_its_parent),
+		cmocka_unit_test(a_child_that_comes_late),
 		cmocka_unit_test(sideband_wraps),
 		cmocka_unit_test(damaged_sideband_is_told),
 		cmocka_unit_test(overwrite_keeps_the_last_bytes),
