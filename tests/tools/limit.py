@@ -20,9 +20,9 @@ def members(session):
     """(pid, state, command line) of each process in the session."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/stat") as f:
+            with open(f"/proc/{pid}/stat", errors="replace") as f:
                 state, _, _, sid = f.read().rpartition(")")[2].split()[:4]
-            with open(f"/proc/{pid}/cmdline") as f:
+            with open(f"/proc/{pid}/cmdline", errors="replace") as f:
                 line = f.read().replace("\0", " ").strip()
         except OSError:  # ended meanwhile
             continue
