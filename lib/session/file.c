@@ -54,7 +54,9 @@ ht_file_open(struct ht_file *f, const char *path)
 
 	*f = (struct ht_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) };
 	if (f->fd < 0) {
-		r = errno == EACCES || errno == EPERM ? -HT_EPERM : -HT_ENOTFOUND;
+		r = errno == EACCES || errno == EPERM    ? -HT_EPERM
+		    : errno == EMFILE || errno == ENFILE ? -HT_ELIMIT
+		                                         : -HT_ENOTFOUND;
 		*f = (struct ht_file){ .fd = -1 };
 		return r;
 	}

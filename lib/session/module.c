@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The modules of a session, and the file behind each: the right one, or none. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,6 +340,11 @@ module_find(struct ht_module *m)
 		return;
 	}
 	m->info.state = HT_MODULE_MISSING;
+	if (r == -HT_ELIMIT) {
+		snprintf(m->why, sizeof(m->why), "%.300s cannot be opened: too many open files%s",
+		         m->path, ht_limit_hint(EMFILE));
+		return;
+	}
 	snprintf(m->why, sizeof(m->why),
 	         "%.300s (build-id %s) %s%s%s%.60s; give a folder that has it with --symfs",
 	         m->path,

@@ -63,7 +63,7 @@ struct ht_module {
 	int                   symbols_tried;
 };
 
-/* file.c: 0, -HT_ENOTFOUND, -HT_EPERM, -HT_EIO or -HT_ENOMEM. */
+/* file.c: 0, -HT_ENOTFOUND, -HT_EPERM, -HT_ELIMIT (open files), -HT_EIO or -HT_ENOMEM. */
 int ht_file_open(struct ht_file *f, const char *path);
 /* Image in memory, which must live as long as the file is open. */
 int ht_file_image(struct ht_file *f, const char *name, const uint8_t *data, size_t size);

@@ -101,6 +101,22 @@ cp one gone && "$hwtrace" record -q -o gone.data -- ./gone && rm gone
 cov gone.data >got 2>err
 check "a missing program is the cause of what follows" grep -q "code is missing, and what returns into it cannot be followed" err
 check "and is named" grep -q "gone (build-id [0-9a-f]*) was not found" err
+cov gone.data >got 2>err
+is "nothing is left to report on: status" 1 $?
+check "and told" grep -q '^hwtrace: no file of the program was found as it was recorded$' err
+"$hwtrace" merge --json gone.json gone.data >got 2>err
+is "merge of nothing: status" 1 $?
+check "and told" grep -q '^hwtrace: no file of the program was found as it was recorded$' err
+"$hwtrace" merge gone.json >got 2>err
+is "merge of a report on nothing: status" 1 $?
+"$hwtrace" merge gone.data kept.data >got 2>err
+is "merge with one that was found: status" 0 $?
+check "the other is named" grep -q '^hwtrace: warning: .*/gone: not covered: .* was not found' err
+"$hwtrace" diff kept.data gone.data >got 2>err
+is "diff with nothing: status" 1 $?
+check "and told" grep -q '^hwtrace: no file of the program was found as it was recorded$' err
+(ulimit -n 4; exec "$hwtrace" coverage --all-modules kept.data) >table 2>err
+check "too few descriptors are not a file that is missing" sh -c "grep -q 'not covered: .* cannot be opened: too many open files; raise the limit that ulimit -n shows$' err && ! grep -q 'was not found' err"
 cov kept.data 2>&1 >/dev/null | grep -c "code is missing" >got
 is "of nothing else that is said" 0 "$(cat got)"
 

@@ -117,6 +117,12 @@ int cover_check_source_map(const struct opt_list *map, const char *command);
 /* The bits of what was missed, each told; 0 when nothing was. */
 int cover_thresholds(const struct report_opts *o, const struct ht_cov_report *r);
 
+/*
+ * Tells which modules were not found as they were recorded.  EXIT_ERROR where that leaves
+ * nothing to report on, else EXIT_OK.
+ */
+int cover_tell_missing(const struct ht_cov_report *r);
+
 /* report.c: all that the options ask for; EXIT_OK or EXIT_ERROR. */
 /* A place that two reports are to be written to, or NULL. */
 const char *cover_shared_place(const struct report_opts *o);

@@ -109,15 +109,12 @@ record(const struct cover_opts *o, char **argv, const char *path, int *program)
 static int
 tell(const struct ht_cov_report *r)
 {
-	int chosen = 0, covered = 0;
+	int status = cover_tell_missing(r), chosen = 0;
 
 	for (uint32_t i = 0; i < r->n_modules; i++) {
 		const struct ht_cov_module *m = &r->modules[i];
 
 		chosen |= m->chosen;
-		covered |= m->chosen && !m->why;
-		if (m->chosen && m->why)
-			tool_warn("%s: not covered: %s", m->path, m->why);
 		if (m->damaged_units)
 			tool_warn("%s: %u units of its debug information could not be read", m->path,
 			          m->damaged_units);
@@ -146,7 +143,7 @@ tell(const struct ht_cov_report *r)
 	if (!chosen)
 		return tool_error("no module of the capture was chosen; --all-modules or --module GLOB "
 		                  "chooses others");
-	return covered ? EXIT_OK : tool_error("no file of the program was found as it was recorded");
+	return status;
 }
 
 /* Choices that leave nothing over are a mistake: a report of nothing looks like one of a program that never ran. */

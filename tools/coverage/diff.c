@@ -390,9 +390,15 @@ diff(const struct diff_opts *o, char **paths)
 	}
 	d.f = status == EXIT_OK ? cover_open(o->output ? o->output : "-") : NULL;
 	if (d.f) {
+		int told = cover_tell_missing(r[0]);
+
+		if (cover_tell_missing(r[1]) != EXIT_OK)
+			told = EXIT_ERROR;
 		tell_other_builds(&d);
 		compare(&d, paths);
 		status = cover_close(d.f, o->output ? o->output : "-");
+		if (status == EXIT_OK)
+			status = told;
 		if (c.decoded)
 			loss_report(&c.loss, 0);
 		sums.total.lines = d.lines[1];

@@ -40,7 +40,11 @@ merge(const struct merge_opts *o, char **paths, int n)
 	if (status == EXIT_OK)
 		status = load_merged(&o->load, paths, n, &c, &r);
 	if (status == EXIT_OK) {
+		int told = cover_tell_missing(r);
+
 		status = cover_write_report(&o->report, &c, r);
+		if (status == EXIT_OK)
+			status = told;
 		if (o->append && cover_append_sqlite(o->append, &c, r) != EXIT_OK)
 			status = EXIT_ERROR;
 		if (c.decoded)

@@ -108,6 +108,24 @@ tell_unknown(const struct report_opts *o, const struct ht_cov_report *r)
 }
 
 int
+cover_tell_missing(const struct ht_cov_report *r)
+{
+	int missing = 0, covered = r->n_files || r->n_functions;
+
+	for (uint32_t i = 0; i < r->n_modules; i++) {
+		const struct ht_cov_module *m = &r->modules[i];
+
+		covered |= m->chosen && !m->why;
+		missing |= m->chosen && m->why;
+		if (m->chosen && m->why)
+			tool_warn("%s: not covered: %s", m->path, m->why);
+	}
+	if (!missing || covered)
+		return EXIT_OK;
+	return tool_error("no file of the program was found as it was recorded");
+}
+
+int
 cover_write_report(const struct report_opts *o, const struct cover *c, const struct ht_cov_report *r)
 {
 	const char *path = o->output ? o->output : "-";
