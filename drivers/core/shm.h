@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define HT_SHM_MAGIC   0x314d485354574855ull
-#define HT_SHM_VERSION 4
+#define HT_SHM_VERSION 5
 #define HT_SHM_PAGE    4096
 
 /* Bytes of a ring past `head` that its thread may already be writing to. */
@@ -139,7 +139,8 @@ enum ht_sb_type {
 	/* pid is about to become text = path, still traced: EXEC, NOTE or LOSS must follow */
 	HT_SB_EXECUTING,
 	HT_SB_LOSS,     /* as NOTE: a process or thread (a = 0) or a program (a = 1) is not traced */
-	HT_SB_CHILD     /* pid/tid has made process a, which tells of itself as it runs */
+	HT_SB_CHILD,    /* pid/tid has made process a, which tells of itself as it runs */
+	HT_SB_LOADED    /* the trace unit is there, in an emulator that has yet to load its program */
 };
 
 struct ht_sb_record {

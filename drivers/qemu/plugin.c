@@ -119,6 +119,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const struct ht_qemu_info *info, int ar
 		/* The recorder is gone: the program runs on without it. */
 		return path ? 0 : -1;
 	}
+	ht_sideband_text(HT_SB_LOADED, "");
 	ht_slot_close_stale();
 	ht_filter_init(ht_shm->filter);
 	ht_exec_init();

@@ -159,6 +159,7 @@ drain_sideband(struct ht_drain *d)
 	atomic_store_explicit(&h->sideband_tail, tail, memory_order_release);
 	d->stats.processes = d->sideband.processes;
 	d->stats.threads = d->sideband.threads;
+	d->stats.loaded = d->sideband.loaded;
 	return moved;
 }
 

@@ -29,6 +29,7 @@ struct ht_drain_stats {
 	uint64_t trace_bytes, lost_bytes;
 	uint64_t sideband_bytes;
 	uint32_t processes, threads;
+	uint32_t loaded;    /* trace units, whether their program came or not */
 	uint32_t streams;
 	uint32_t killed;    /* streams that end in front of a block of which nothing is known */
 	uint32_t completed; /* streams of threads that died without closing them */

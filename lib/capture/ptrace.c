@@ -226,11 +226,13 @@ start(struct ht_ptrace *r, const struct signals *signals, int *report, struct ht
 	int go[2], tell[2], rc = 0;
 
 	if (pipe2(go, O_CLOEXEC) < 0)
-		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s", strerror(errno));
+		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s%s", strerror(errno),
+		               ht_limit_hint(errno));
 	if (pipe2(tell, O_CLOEXEC) < 0) {
 		close(go[0]);
 		close(go[1]);
-		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s", strerror(errno));
+		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, "pipe", "%s%s", strerror(errno),
+		               ht_limit_hint(errno));
 	}
 	r->main_pid = fork();
 	if (r->main_pid == 0) {
@@ -464,8 +466,12 @@ ptrace_probe(struct ht_backend_info *info)
 	int end[2], err = 0;
 	pid_t pid;
 
-	if (pipe2(end, O_CLOEXEC) < 0)
+	if (pipe2(end, O_CLOEXEC) < 0) {
+		err = errno;
+		ht_gate_add(info, "ptrace", 0, "", "a child cannot be made: %s%s", strerror(err),
+		            ht_limit_hint(err));
 		return 0;
+	}
 	pid = fork();
 	if (pid == 0) {
 		char byte;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Software trace unit: QEMU user mode with our plugin. */
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -348,8 +352,53 @@ settle(struct recording *r, struct ht_diag *diag)
 		r->settled = ht_output_settle(r->config, diag) < 0 ? -diag->error : 1;
 }
 
+/* How far the ELF file should go, and how far it does.  1: it was cut off. */
 static int
-conclude(struct recording *r, struct ht_capture_result *result, struct ht_diag *diag)
+is_cut(const char *path, uint64_t *need, uint64_t *have)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st = { 0 };
+	Elf64_Ehdr e = { 0 };
+	Elf64_Phdr p = { 0 };
+
+	if (fd < 0)
+		return 0;
+	*need = sizeof(e);
+	if (fstat(fd, &st) == 0 && pread(fd, &e, sizeof(e), 0) == (ssize_t)sizeof(e) &&
+	    e.e_phentsize == sizeof(p))
+		*need = e.e_phoff + e.e_phnum * sizeof(p);
+	*have = (uint64_t)st.st_size;
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		uint64_t at = e.e_phoff + i * sizeof(p);
+
+		if (pread(fd, &p, sizeof(p), (off_t)at) == (ssize_t)sizeof(p) &&
+		    p.p_type == PT_LOAD && p.p_offset + p.p_filesz > *need)
+			*need = p.p_offset + p.p_filesz;
+	}
+	close(fd);
+	return *need > *have;
+}
+
+static int
+not_started(const struct recording *r, const char *path, struct ht_diag *diag)
+{
+	int status = r->child.wait_status, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	uint64_t need, have;
+
+	if (!ht_drain_stats(r->drain)->loaded)
+		return ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, EMULATOR,
+		               "ended before the program had started; is it able to load the plugin?");
+	if (is_cut(path, &need, &have))
+		return ht_fail(diag, HT_ECHILD, path, HT_NO_OFFSET, "126",
+		               "cannot be executed: it was cut off, it has %llu bytes of at least %llu",
+		               (unsigned long long)have, (unsigned long long)need);
+	return ht_fail(diag, HT_ECHILD, path, HT_NO_OFFSET, "126",
+	               "cannot be executed: " EMULATOR " ended while it loaded it%s%s",
+	               sig ? ", by signal: " : "", sig ? strsignal(sig) : "");
+}
+
+static int
+conclude(struct recording *r, const char *path, struct ht_capture_result *result, struct ht_diag *diag)
 {
 	const struct ht_drain_stats *stats = ht_drain_stats(r->drain);
 	int rc = ht_perf_writer_finish(r->writer, diag);
@@ -367,8 +416,7 @@ conclude(struct recording *r, struct ht_capture_result *result, struct ht_diag *
 		rc = ht_fail(diag, -ht_drain_error(r->drain), r->config->output, HT_NO_OFFSET, NULL,
 		             "recording ended early");
 	if (!rc && !stats->processes)
-		rc = ht_fail(diag, HT_EIO, NULL, HT_NO_OFFSET, EMULATOR,
-		             "ended before the program had started; is it able to load the plugin?");
+		rc = not_started(r, path, diag);
 	return rc;
 }
 
@@ -392,7 +440,7 @@ qemu_record(const struct ht_capture_config *config, const struct ht_program *pro
 		settle(&r, diag);
 		if (!r.settled)
 			ht_output_drop(config);
-		rc = conclude(&r, result, diag);
+		rc = conclude(&r, program->path, result, diag);
 		ht_child_fini(&r.child);
 	}
 	ht_drain_free(r.drain);

@@ -148,7 +148,7 @@ await_image(struct ht_sideband *s, int32_t pid, const char *path)
 		free(copy);
 		return;
 	}
-	s->awaited.at[s->awaited.n++] = (struct ht_sideband_image){ pid, copy };
+	s->awaited.at[s->awaited.n++] = (struct ht_sideband_image){ .pid = pid, .path = copy };
 }
 
 static void
@@ -184,8 +184,10 @@ end_wait(struct ht_sideband *s, int32_t pid, uint64_t missed)
 
 		if (e->pid != pid)
 			continue;
-		snprintf(text, sizeof(text), "%s (process %d) was not traced: in it the trace unit could not be "
-		         "loaded, or could not reach the recorder", e->path, (int)pid);
+		snprintf(text, sizeof(text), "%s (process %d) was not traced: %s", e->path, (int)pid,
+		         e->loaded ? "it ended while the emulator loaded it"
+		                   : "in it the trace unit could not be loaded, or could not reach "
+		                     "the recorder");
 		if (missed)
 			tell_loss(s, &rec, HT_GAP_UNFOLLOWED, text);
 		free(e->path);
@@ -384,6 +386,16 @@ convert_code(struct ht_sideband *s, struct ht_record *rec, const struct ht_sb_re
 	s->record(s->arg, rec);
 }
 
+/* The emulator comes up; what it is to run may be no program, after all. */
+static void
+see_loaded(struct ht_sideband *s, int32_t pid)
+{
+	s->loaded++;
+	for (size_t i = 0; i < s->awaited.n; i++)
+		if (s->awaited.at[i].pid == pid)
+			s->awaited.at[i].loaded = 1;
+}
+
 void
 ht_sideband_exit(struct ht_sideband *s, int32_t pid, int32_t tid, uint64_t time)
 {
@@ -454,6 +466,9 @@ ht_sideband_convert(struct ht_sideband *s, const void *at, size_t size)
 		break;
 	case HT_SB_EXECUTING:
 		await_image(s, rec.pid, text);
+		break;
+	case HT_SB_LOADED:
+		see_loaded(s, rec.pid);
 		break;
 	case HT_SB_NOTE:
 		end_wait(s, rec.pid, 0);

@@ -20,6 +20,7 @@ struct ht_sideband_process {
 /* A process that was about to execute `path`. */
 struct ht_sideband_image {
 	int32_t pid;
+	int     loaded; /* the trace unit is there, the program not yet */
 	char   *path;
 };
 
@@ -34,6 +35,7 @@ struct ht_sideband {
 	void (*note)(void *arg, const char *text);
 	void  *arg;
 	uint32_t processes, threads; /* that were met */
+	uint32_t loaded; /* trace units, with a program or not */
 	int      parted; /* ht_sideband_part() */
 	/* processes that live, sorted */
 	struct { struct ht_sideband_process *at; size_t n, cap; } pids;

@@ -168,6 +168,12 @@ text=$( (ulimit -n 5; exec "$hwtrace" record -o none.data true) 2>&1)
 echo "$text" >got.txt
 says no-descriptors-text '^hwtrace: .*Too many open files; raise the limit that ulimit -n shows' got.txt
 [ -z "$(find . -name 'none.data*')" ] && pass no-descriptors-no-file || fail no-descriptors-no-file "$(ls none.data*)"
+for n in 4 5 6 7; do
+	text=$( (ulimit -n $n; exec "$hwtrace" record --backend ptrace -o none.data true) 2>&1)
+	[ $? -eq 125 ] && pass no-descriptors-ptrace-$n || fail no-descriptors-ptrace-$n "$text"
+	echo "$text" >got.txt
+	says no-descriptors-ptrace-text-$n '^hwtrace: .*Too many open files; raise the limit that ulimit -n shows$' got.txt
+done
 
 # What was broken off before the file had its name is told, can be read, and is kept.
 cp full.data broken.data.recording
@@ -199,6 +205,29 @@ for how in "./ownsh -c" "sh -c"; do
 	status "find-itself, $how" 0 $how ". ./moves"
 	says "find-itself-output, $how" '^again$' out.txt
 done
+
+# What is no whole program: not the trace unit is to blame.
+head -c 3000 "$programs/static" >cut
+head -c 60 "$programs/static" >stub
+{ head -c 16 "$programs/static"; printf '\003\000\076\000'; head -c 4000 /dev/zero; } >hollow
+chmod +x cut stub hollow
+rm -f none.data
+for how in cut stub hollow; do
+	_need=$(readelf -lW "$programs/static" | awk '$1 == "LOAD" { print $2, $5 }' |
+		while read -r _at _size; do echo $((_at + _size)); done | sort -n | tail -n 1)
+	[ $how != stub ] || _need=64
+	case $how in
+	hollow) _why='qemu-x86_64 ended while it loaded it' ;;
+	*) _why="it was cut off, it has $(stat -c %s $how) bytes of at least $_need" ;;
+	esac
+	"$hwtrace" record --backend qemu -o none.data ./$how >out.txt 2>err.txt
+	[ $? -eq 126 ] && pass no-program-$how-status || fail no-program-$how-status "$(cat err.txt)"
+	tail -n 1 err.txt >got.txt
+	says no-program-$how-text "^hwtrace: .*$how: cannot be executed: $_why" got.txt
+	[ ! -e none.data ] && pass no-program-$how-no-file || fail no-program-$how-no-file
+done
+"$hwtrace" record -q --backend qemu -o out.data sh -c './cut; true' >out.txt 2>err.txt
+says no-program-child 'cut (process [0-9]*) was not traced: it ended while the emulator loaded it$' err.txt
 
 # What cannot be followed runs all the same, and is named.
 # unfollowed NAME TEXT COMMAND...

@@ -543,24 +543,28 @@ missing_program_is_told(void **state)
 	(void)state;
 	set_up(&b, 0, 0);
 	h = b.shm.h;
-	for (int pid = 20; pid <= 22; pid++)
+	for (int pid = 20; pid <= 23; pid++)
 		sideband(h, (struct ht_sb_record){ .type = HT_SB_EXECUTING, .pid = pid, .tid = pid }, "/bin/sh", 7);
 	ht_drain_pass(b.drain, 0);
 	assert_int_equal(b.sink.notes, 0);
 	sideband(h, (struct ht_sb_record){ .type = HT_SB_EXEC, .pid = 20, .tid = 20 }, "sh", 2);
 	sideband(h, (struct ht_sb_record){ .type = HT_SB_NOTE, .pid = 21, .tid = 21 }, "it failed", 9);
+	sideband(h, (struct ht_sb_record){ .type = HT_SB_LOADED, .pid = 23, .tid = 23 }, "", 0);
 	ht_drain_pass(b.drain, 0);
 	assert_int_equal(b.sink.notes, 1);
+	assert_int_equal(ht_drain_stats(b.drain)->loaded, 1);
 	b.sink.log[0] = 0;
 	ht_drain_finish(b.drain);
-	assert_int_equal(b.sink.notes, 2);
-	/* In the file too. */
+	assert_int_equal(b.sink.notes, 3);
+	/* In the file too; the last one first. */
 	assert_string_equal(
 	    b.sink.log,
+	    "lost 23/23 program not followed: /bin/sh (process 23) was not traced: it ended while "
+	    "the emulator loaded it\n"
 	    "lost 22/22 program not followed: /bin/sh (process 22) was not traced: in it the trace "
 	    "unit could not be loaded, or could not reach the recorder\n");
 	ht_drain_finish(b.drain);
-	assert_int_equal(b.sink.notes, 2);
+	assert_int_equal(b.sink.notes, 3);
 	tear_down(&b);
 }
 
