@@ -186,6 +186,48 @@ says broken-off-kept-text 'a recording that was broken off is kept as broken.dat
 same broken-off-kept full.data broken.data.recording.old
 check broken-off-next complete broken.data
 
+# -- what the man page says of the emulation ---------------------------------------------
+cat >kernel.txt <<'WANT'
+signal 62: killed by 62
+signal 63: killed by 63
+signal 64: killed by 64
+clone, VM: shares memory
+clone, VM and VFORK: shares memory
+deleted: has a name
+WANT
+cat >emulated.txt <<'WANT'
+signal 62: killed by 62
+signal 63: Invalid argument
+signal 64: Invalid argument
+clone, VM: Invalid argument
+clone, VM and VFORK: copies memory
+deleted: No such file or directory
+WANT
+# limits NAME STATUS OPTION...
+limits() {
+	_name=$1 _status=$2
+	shift 2
+	cp "$programs/limits" limits
+	(exec "$@" ./limits) >got.txt 2>err.txt
+	_rc=$?
+	[ $_rc -eq "$_status" ] && pass "limits-$_name-status" || fail "limits-$_name-status" "status $_rc"
+}
+limits kernel 162 env
+same limits-kernel kernel.txt got.txt
+limits ptrace 162 "$hwtrace" record -q --backend ptrace -o limits.data
+same limits-ptrace kernel.txt got.txt
+case $(qemu-x86_64 --version) in
+*' 7.2'*)
+	limits qemu 164 "$hwtrace" record -q --backend qemu -o limits.data
+	same limits-qemu emulated.txt got.txt
+	;;
+*) skip limits-qemu "the man page tells of QEMU 7.2" ;;
+esac
+page=$OLDPWD/man/hwtrace-record.1
+for text in 'Signals 63 and 64 cannot be sent' 'killed by 34,$' 'CLONE_VM$' '/proc/self/exe$'; do
+	says "limits-told, $text" "$text" "$page"
+done
+
 # -- processes and threads ----------------------------------------------------------
 status children 3 sh -c 'for i in 1 2 3 4 5; do /bin/true; done; (exit 2); /bin/echo x | /bin/cat; exit 3'
 says children-counted 'backend qemu, [1-9][0-9]* processes' err.txt
