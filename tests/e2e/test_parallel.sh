@@ -51,10 +51,29 @@ for t in gzip threads damaged cut; do
 	grep -q "$want" "$tmp/7.err" && pass "$t: losses told" || fail "$t: losses told" "$(cat "$tmp/7.err")"
 done
 
+# Filtered: the streams side by side.
+for f in "--comm sort" "--time 20%,70%" "--tid $("$hwtrace" info -i "$tmp/threads.data" 2>/dev/null |
+	sed -n 's/^ *[0-9]* *pid [0-9]* tid \([0-9]*\) .*/\1/p' | paste -sd, | cut -d, -f1,2)"; do
+	for t in threads cut; do
+		for j in 1 2 7; do
+			# $f is words, on purpose
+			"$hwtrace" coverage -i "$tmp/$t.data" $f -j "$j" --all-modules --json "$tmp/$j.json" -o "$tmp/$j.txt" \
+				>/dev/null 2>"$tmp/$j.err"
+		done
+		_bad=
+		for j in 2 7; do
+			for x in json txt err; do cmp -s "$tmp/1.$x" "$tmp/$j.$x" || _bad="$_bad $x by $j threads;"; done
+		done
+		_n=$(python3 -c 'import json, sys; print(sum(m["executed"] for m in json.load(open(sys.argv[1]))["modules"]))' "$tmp/1.json")
+		[ -z "$_bad" ] && [ "$_n" -gt 1000 ] && pass "$t, ${f%% *}: $_n instructions, by 1, 2 and 7 threads alike" ||
+			fail "$t, $f" "$_n instructions;$_bad $(cat "$tmp/1.err")"
+	done
+done
+
 "$hwtrace" coverage -i "$tmp/gzip.data" -j 5000 >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 64 ] && grep -q -- --jobs "$tmp/err" && pass "too many threads" || fail "too many threads" "$(cat "$tmp/err")"
 
-# A chunk that claims to stand at an offset far away: what no file holds takes no time.
+# The last chunk claims to stand at an offset far away: what no file holds takes no time.
 cat >"$tmp/far.py" <<'PY'
 import struct, sys
 b = bytearray(open(sys.argv[1], "rb").read())
@@ -63,9 +82,10 @@ end = at + size
 while at < end:
     kind, _, n = struct.unpack_from("<IHH", b, at)
     if kind == 71:  # AUXTRACE: the bytes of trace follow
-        struct.pack_into("<Q", b, at + 16, 1 << 52)
+        last, had = at, struct.unpack_from("<Q", b, at + 16)[0]
         n += struct.unpack_from("<Q", b, at + 8)[0]
     at += n
+struct.pack_into("<Q", b, last + 16, had + (1 << 52))
 open(sys.argv[2], "wb").write(b)
 PY
 record hello "$samples/hello"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,47 +99,141 @@ stream_done(void *arg, uint32_t stream, const void *part, const struct ht_diag *
 	return ht_coverage_merge(job->cover->counts, p->counts);
 }
 
-/* What the filter lets pass: stream by stream, in order. */
+/* -- what the filter lets pass ------------------------------------------------ */
+
+/* What came of one stream, until those in front of it are done. */
+struct slice {
+	struct part *part;
+	struct ht_diag diag;
+	int ready;
+};
+
+/* Streams that several threads take one by one; what changes is under the lock. */
+struct sharing {
+	struct counting *job;
+	struct input *in;
+	pthread_mutex_t lock;
+	struct slice *slices;
+	uint32_t n, next, done;
+	uint64_t bytes;
+	int rc;
+};
+
 static int
-count_stream(struct cover *c, struct input *in, uint32_t i, struct counting *job, uint64_t before)
+advance(struct sharing *sh, uint64_t bytes)
 {
-	struct ht_decoder_config config = { .size = sizeof(config), .engine = in->engine,
-		.want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES | HT_DECODE_TIME, .start = c->filter.start[i] };
+	int rc;
+
+	pthread_mutex_lock(&sh->lock);
+	sh->bytes += bytes;
+	progress_at(&sh->job->bar, sh->bytes);
+	rc = sh->rc;
+	pthread_mutex_unlock(&sh->lock);
+	return rc;
+}
+
+static int
+count_stream(struct sharing *sh, struct filter *f, uint32_t i, struct slice *out)
+{
+	struct ht_decoder_config config = { .size = sizeof(config),
+		                            .engine = sh->in->engine,
+		                            .want = HT_DECODE_BLOCKS | HT_DECODE_BRANCHES |
+		                                    HT_DECODE_TIME,
+		                            .start = f->start[i] };
 	struct ht_event batch[HT_BATCH];
-	struct part part = { .counts = c->counts };
 	struct ht_decoder *d;
-	struct ht_diag diag = { 0 };
+	uint64_t before = 0;
 	int n = 0, rc = 0;
 
-	if (c->filter.skip[i])
+	if (f->skip[i] || ht_decoder_new(sh->in->session, i, &config, &d, &out->diag) < 0)
 		return 0;
-	if (ht_decoder_new(in->session, i, &config, &d, &diag) < 0)
-		return stream_done(job, i, NULL, &diag);
-	filter_stream(&c->filter);
-	while (rc == 0 && !c->filter.over && (n = ht_decoder_next(d, batch, HT_BATCH)) > 0) {
-		rc = part_events(&part, d, batch, filter_events(&c->filter, d, batch, n));
-		progress_at(&job->bar, before + ht_decoder_stats(d)->bytes_decoded);
+	out->part = part_open();
+	rc = out->part ? 0 : -HT_ENOMEM;
+	filter_stream(f);
+	while (rc == 0 && !f->over && (n = ht_decoder_next(d, batch, HT_BATCH)) > 0) {
+		uint64_t at = ht_decoder_stats(d)->bytes_decoded;
+
+		rc = part_events(out->part, d, batch, filter_events(f, d, batch, n));
+		if (rc == 0)
+			rc = advance(sh, at - before);
+		before = at;
 	}
 	if (rc == 0 && n < 0)
-		rc = stream_done(job, i, NULL, ht_decoder_diag(d));
+		out->diag = *ht_decoder_diag(d);
 	if (rc == 0)
-		rc = part_end(&part);
-	loss_merge(&c->loss, &part.loss);
+		rc = part_end(out->part);
 	ht_decoder_free(d);
 	return rc;
+}
+
+/* A slice is there: those that no other one must come in front of are added, in order. */
+static void
+hand_in(struct sharing *sh, struct slice *slice, int rc)
+{
+	slice->ready = 1;
+	if (rc < 0 && sh->rc == 0)
+		sh->rc = rc;
+	for (; sh->done < sh->n && sh->slices[sh->done].ready; sh->done++) {
+		struct slice *s = &sh->slices[sh->done];
+
+		if (sh->rc == 0 && (s->part || s->diag.error))
+			sh->rc = stream_done(sh->job, sh->done, s->part, &s->diag);
+		part_close(s->part);
+		s->part = NULL;
+	}
+}
+
+static void *
+count_streams(void *arg)
+{
+	struct sharing *sh = arg;
+	struct filter *all = &sh->job->cover->filter, mine;
+	int rc = filter_fork(&mine, all);
+
+	pthread_mutex_lock(&sh->lock);
+	while (rc == 0 && sh->rc == 0 && sh->next < sh->n) {
+		uint32_t i = sh->next++;
+
+		pthread_mutex_unlock(&sh->lock);
+		rc = count_stream(sh, &mine, i, &sh->slices[i]);
+		pthread_mutex_lock(&sh->lock);
+		hand_in(sh, &sh->slices[i], rc);
+	}
+	if (rc < 0 && sh->rc == 0)
+		sh->rc = rc;
+	filter_join(all, &mine);
+	pthread_mutex_unlock(&sh->lock);
+	return NULL;
 }
 
 static int
 count_filtered(struct cover *c, struct input *in, struct counting *job)
 {
-	uint64_t before = 0;
-	int rc = 0;
+	struct sharing sh = { .job = job, .in = in, .n = ht_container_stream_count(in->container) };
+	unsigned jobs = c->jobs ? c->jobs : ht_parallel_processors(), made = 0;
+	pthread_t *threads;
 
-	for (uint32_t i = 0; rc == 0 && i < ht_container_stream_count(in->container); i++) {
-		rc = count_stream(c, in, i, job, before);
-		before += ht_container_stream(in->container, i)->bytes;
+	if (jobs > sh.n)
+		jobs = sh.n;
+	sh.slices = calloc(sh.n + 1, sizeof(*sh.slices));
+	threads = calloc(jobs + 1, sizeof(*threads));
+	if (sh.slices && threads) {
+		pthread_mutex_init(&sh.lock, NULL);
+		ht_session_settle(in->session);
+		while (made + 1 < jobs && !pthread_create(&threads[made], NULL, count_streams, &sh))
+			made++;
+		count_streams(&sh);
+		while (made)
+			pthread_join(threads[--made], NULL);
+		pthread_mutex_destroy(&sh.lock);
+	} else {
+		sh.rc = -HT_ENOMEM;
 	}
-	return rc;
+	for (uint32_t i = 0; sh.slices && i < sh.n; i++)
+		part_close(sh.slices[i].part);
+	free(sh.slices);
+	free(threads);
+	return sh.rc;
 }
 
 static void

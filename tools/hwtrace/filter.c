@@ -213,6 +213,23 @@ filter_close(struct filter *f)
 	memset(f, 0, sizeof(*f));
 }
 
+int
+filter_fork(struct filter *copy, const struct filter *f)
+{
+	*copy = *f;
+	copy->comm_seen = calloc(f->opts->comms.n + 1, 1);
+	return copy->comm_seen ? 0 : -HT_ENOMEM;
+}
+
+void
+filter_join(struct filter *f, struct filter *copy)
+{
+	for (size_t i = 0; copy->comm_seen && i < f->opts->comms.n; i++)
+		f->comm_seen[i] |= copy->comm_seen[i];
+	free(copy->comm_seen);
+	copy->comm_seen = NULL;
+}
+
 /* -- what passes --------------------------------------------------------- */
 
 static int

@@ -62,6 +62,13 @@ int  filter_parse(struct filter *f, const struct filter_opts *opts);
 int  filter_open(struct filter *f, const struct input *in, int records);
 void filter_close(struct filter *f);
 
+/*
+ * A copy for another thread, which follows a stream of its own; what it saw of names is added
+ * by filter_join(), which frees it.  0 or -HT_ENOMEM.
+ */
+int filter_fork(struct filter *copy, const struct filter *f);
+void filter_join(struct filter *f, struct filter *copy);
+
 /* Is what thread `tid` did at `ns` asked for? */
 int  filter_wants(struct filter *f, int32_t pid, int32_t tid, uint64_t ns);
 /* Can the gap have touched the time that is asked for? */
