@@ -196,33 +196,51 @@ find_kind(const struct ht_dies *d, uint64_t code)
 	return NULL;
 }
 
+/* Section `name`, `name`.dwo or .zdebug_* of the file that `dwarf` is of; nothing unless `in` is in it, when given. */
+static struct ht_bytes
+find_section(Dwarf *dwarf, const char *const names[3], const uint8_t *in)
+{
+	struct ht_bytes s = { NULL, 0 };
+
+	for (unsigned i = 0; i < 3 && !s.size; i++) {
+		s = ht_elf_section(dwarf_getelf(dwarf), names[i]);
+		if (in && s.size && (in < s.at || in >= s.at + s.size))
+			s.size = 0;
+	}
+	return s;
+}
+
 int
 ht_dies_open(struct ht_dies *d, Dwarf_Die *unit)
 {
-	static const char *const names[] = { ".debug_abbrev", ".debug_abbrev.dwo", ".zdebug_abbrev" };
+	static const char *const abbrev_names[] = { ".debug_abbrev", ".debug_abbrev.dwo", ".zdebug_abbrev" };
+	static const char *const info_names[] = { ".debug_info", ".debug_info.dwo", ".zdebug_info" };
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
-	Dwarf_Off start = dwarf_cuoffset(unit), next, abbrev;
-	size_t header;
+	/* dwarf_cuoffset() tells how far in the unit the entry is. */
+	Dwarf_Off at = dwarf_dieoffset(unit), start = at - dwarf_cuoffset(unit), next, abbrev;
+	size_t header, left;
 	Dwarf_Half version;
 	uint8_t addr_size, offset_size;
 
-	/* dwarf_cuoffset() tells where the first entry is counted from. */
-	start = dwarf_dieoffset(unit) - start;
 	if (dwarf_next_unit(dwarf, start, &next, &header, &version, &abbrev, &addr_size, &offset_size, NULL, NULL) != 0)
 		return -HT_EFORMAT;
 	d->cu = unit->cu;
-	d->first = unit->addr;
-	d->start = d->first - (dwarf_dieoffset(unit) - start);
-	d->end = d->start + (next - start);
 	d->version = version;
 	d->addr_size = addr_size;
 	d->offset_size = offset_size;
-	for (unsigned i = 0; d->abbrev_of != dwarf && i < 3; i++) {
-		d->abbrevs = ht_elf_section(dwarf_getelf(dwarf), names[i]);
-		if (d->abbrevs.size)
-			d->abbrev_of = dwarf;
+	if (d->of != dwarf) {
+		d->abbrevs = find_section(dwarf, abbrev_names, NULL);
+		d->info = find_section(dwarf, info_names, unit->addr);
+		d->of = dwarf;
 	}
-	return d->abbrev_of == dwarf ? read_kinds(d, abbrev) : -HT_EFORMAT;
+	if (!d->abbrevs.size || !d->info.size)
+		return -HT_EFORMAT;
+	/* A header may tell of more than there is. */
+	d->first = unit->addr;
+	d->start = d->first - (at - start);
+	left = (size_t)(d->info.at + d->info.size - d->first);
+	d->end = d->first + (next > at && next - at < left ? next - at : left);
+	return read_kinds(d, abbrev);
 }
 
 void

@@ -34,8 +34,8 @@ struct ht_dies {
 	const uint8_t *start; /* of the unit, which offsets are relative to */
 	const uint8_t *first, *end;
 	unsigned version, offset_size, addr_size;
-	const void *abbrev_of; /* the Dwarf that `abbrevs` are of */
-	struct ht_bytes abbrevs;
+	const void *of; /* the Dwarf that these sections are of */
+	struct ht_bytes abbrevs, info;
 	struct { struct ht_die_kind *at; size_t n, cap; } kinds;
 	struct { struct ht_die_field *at; size_t n, cap; } fields;
 	struct { uint32_t *at; size_t n, cap; } by_code; /* of small codes: kind + 1 */

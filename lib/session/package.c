@@ -357,8 +357,8 @@ make_unit(struct ht_package *p, uint32_t row, Dwarf_CU *skeleton, Dwarf_Die *die
 	size_t abbrev_size;
 	int rc;
 
-	/* The 64-bit format, other sizes of addresses: nobody makes them. */
-	if (!abbrev.size || (version != 4 && version != 5) || ht_le(info.at, 4) >= 0xfffffff0u ||
+	/* The 64-bit format, whose length begins with ones, and other sizes of addresses: nobody makes them. */
+	if (!abbrev.size || (version != 4 && version != 5) || ht_le(info.at, 4) > info.size - 4 ||
 	    info.at[version == 4 ? 10 : 7] != 8)
 		return -HT_EFORMAT;
 	u->info = malloc(info.size);

@@ -61,6 +61,11 @@ package() { # COMPILER VERSION PACKER
 	same "$name: lines, branches and functions of the package" want got
 	check "$name: those that are inlined, too" grep -q '^FN:.*,one$' got
 	is "$name: nothing is told" "lost: nothing" "$(grep -v recorded err)"
+	at=$(readelf -SW split.dwp | sed -n 's/.*\.debug_info\.dwo *PROGBITS *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+	printf '\377\377\377\177' | dd of=split.dwp bs=1 seek=$((0x$at)) conv=notrunc 2>err
+	"$hwtrace" coverage --lcov got -o table data 2>err
+	is "$name: a unit that is longer than the package: status" 0 $?
+	check "$name: and told" grep -q "split: the split debug information of 1 of its units was not found" err
 	head -c $(($(wc -c <split.dwp) * 2 / 3)) split.dwp >cut && mv cut split.dwp
 	"$hwtrace" coverage --lcov got -o table data 2>err
 	is "$name: cut: status" 0 $?
