@@ -64,3 +64,30 @@ grep -A1 "changed .*$tmp/prog" "$tmp/out" | grep -q 'its build-id is .*, recorde
 mkdir -p "$tmp/root$tmp" && cp "$tmp/prog.away" "$tmp/root$tmp/prog"
 "$hwtrace" info -i "$tmp/data" --symfs "$tmp/root" --json >"$tmp/json" 2>/dev/null
 is "a file under --symfs" found "$(state)"
+
+# -- what ran in files and functions ---------------------------------------------------
+"$hwtrace" record -q -o "$tmp/rec" -- "$programs/recursion" >/dev/null 2>&1
+"$hwtrace" script -i "$tmp/rec" --itrace=i1i -F ip,sym,dso >"$tmp/places" 2>/dev/null
+# ran OPTION... : instructions and branches
+ran() {
+	"$hwtrace" info -i "$tmp/rec" "$@" --json >"$tmp/json" 2>"$tmp/err"
+	json "$tmp/json" 'sum(s["instructions"] for s in r["streams"]), sum(s["branches"] for s in r["streams"])' | tr -d '(,)'
+}
+all=$(ran --decode)
+sum=0
+for dso in $(sed 's/.*(\(.*\))$/\1/' "$tmp/places" | sort -u); do
+	n=$(grep -cF "($dso)" "$tmp/places")
+	got=$(ran --dso "$dso")
+	is "instructions in ${dso##*/}" "$n" "${got% *}"
+	is "by its base name" "$got" "$(ran --dso "${dso##*/}")"
+	sum=$((sum + n))
+done
+is "files add up" "${all% *}" "$sum"
+for sym in main _dl_start _dl_relocate_object; do
+	n=$(grep -c " $sym (" "$tmp/places")
+	got=$(ran --sym $sym)
+	[ "$n" -gt 0 ] && is "instructions in $sym" "$n" "${got% *}" || fail "instructions in $sym" "none in the trace"
+done
+is "a function that is in another file" "0 0" "$(ran --sym main --dso libc.so.6)"
+ran --sym nosuch >/dev/null
+says "a function that is nowhere" '--sym nosuch: no function of this name' "$tmp/err"

@@ -110,6 +110,9 @@ script "$tmp/t.data" --call-trace | sed -n 's/.* \(first\|second\|early\|late\|m
 printf '%s\n' first second first second first second first early early late moved moved >"$tmp/want"
 same "calls" "$tmp/want" "$tmp/got"
 
+"$hwtrace" info -i "$tmp/t.data" --sym first >"$tmp/got" 2>/dev/null
+says "info: what ran in a function" ' 83 instructions' "$tmp/got"
+
 # -- it goes with the capture ---------------------------------------------------------
 script "$tmp/t.data" --itrace=b -F ip,sym,addr,dso >"$tmp/want"
 check "archive" "$hwtrace" archive -i "$tmp/t.data" -o "$tmp/t.tar.zst"

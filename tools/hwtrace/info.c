@@ -16,6 +16,7 @@ extern const struct command command_info;
 struct info_opts {
 	struct input_opts input;
 	struct filter_opts filter;
+	struct where_opts where;
 	int index, maps, decode, losses, json, fail_on_loss;
 };
 
@@ -24,9 +25,12 @@ struct info_opts {
 static const struct opt info_options[] = {
 	INPUT_OPTS(struct info_opts, input),
 	FILTER_OPTS(struct info_opts, filter),
+	WHERE_OPTS(struct info_opts, where),
 	{ 0, "maps", NULL, OPT_FLAG, AT(maps), "list every mapping" },
-	{ 0, "decode", NULL, OPT_FLAG, AT(decode), "decode, and count bytes, instructions and branches" },
-	{ 0, "losses", NULL, OPT_FLAG, AT(losses), "decode, and list every place where something is missing" },
+	{ 0, "decode", NULL, OPT_FLAG, AT(decode),
+	  "decode, and count bytes, instructions and branches" },
+	{ 0, "losses", NULL, OPT_FLAG, AT(losses),
+	  "decode, and list every place where something is missing" },
 	{ 0, "index", NULL, OPT_FLAG, AT(index),
 	  "keep an index of times beside the capture, so that --time finds its place at once" },
 	{ 0, "json", NULL, OPT_FLAG, AT(json), "one JSON object" },
@@ -126,22 +130,24 @@ count_records(struct info_report *r)
 
 /* What passed the filter, in place of the decoder's own figures. */
 static void
-count_events(struct ht_decoder_stats *sum, const struct ht_event *ev, int n)
+count_events(struct where *w, struct ht_view *view, struct ht_decoder_stats *sum,
+             const struct ht_event *ev, int n)
 {
 	for (int i = 0; i < n; i++) {
 		if (ev[i].kind == HT_EV_BLOCK)
-			sum->instructions += ev[i].n;
-		sum->branches += ev[i].kind == HT_EV_BRANCH;
+			sum->instructions += w ? where_count(w, view, &ev[i]) : ev[i].n;
+		else if (ev[i].kind == HT_EV_BRANCH)
+			sum->branches += w ? where_count(w, view, &ev[i]) : 1;
 		sum->gaps += ev[i].kind == HT_EV_GAP;
 	}
 }
 
 static int
-take_events(struct info_report *r, const struct ht_decoder *d, struct ht_event *ev, int n,
+take_events(struct info_report *r, struct ht_decoder *d, struct ht_event *ev, int n,
             struct ht_decoder_stats *sum)
 {
 	n = filter_events(r->filter, d, ev, n);
-	count_events(sum, ev, n);
+	count_events(r->where, ht_decoder_view(d), sum, ev, n);
 	for (int i = 0; i < n; i++) {
 		const struct ht_gap *g = ev[i].kind == HT_EV_GAP ? ht_decoder_gap(d, ev[i].n) : NULL;
 
@@ -169,6 +175,8 @@ decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64
 	if (ht_decoder_new(r->in->session, stream, &config, &d, &diag) < 0)
 		return input_decode_failed(r->in, &diag);
 	filter_stream(r->filter);
+	if (r->where)
+		where_stream(r->where);
 	while (!r->filter->over && (n = ht_decoder_next(d, ev, HT_BATCH)) > 0) {
 		if (take_events(r, d, ev, n, &sum) < 0) {
 			n = -HT_ENOMEM;
@@ -184,7 +192,7 @@ decode_stream(struct info_report *r, uint32_t stream, struct progress *p, uint64
 		status = tool_fail(ht_decoder_diag(d));
 	f->stats = *ht_decoder_stats(d);
 	f->engine = f->stats.engine;
-	if (r->filter->active) {
+	if (r->filter->active || r->where) {
 		f->stats.instructions = sum.instructions;
 		f->stats.branches = sum.branches;
 		f->stats.gaps = sum.gaps;
@@ -263,13 +271,15 @@ run_info(int argc, char **argv)
 	struct input in = { 0 };
 	struct filter filter = { .active = 0 };
 	struct info_report r = { .in = &in, .filter = &filter };
+	struct where *where = NULL;
 	const char *operand;
 	int first = opts_parse_mixed(&command_info, argc, argv, &opts), status, decode;
 
 	if (first < 0)
 		return first == -2 ? EXIT_OK : EXIT_USAGE;
 	status = filter_parse(&filter, &opts.filter);
-	decode = opts.decode || opts.losses || opts.fail_on_loss || filter.active;
+	decode = opts.where.dsos.n || opts.where.syms.n || opts.decode || opts.losses ||
+	         opts.fail_on_loss || filter.active;
 	r.with_maps = opts.maps;
 	operand = status ? NULL : input_operand(&command_info, argc, argv, first, &status);
 	if (!status)
@@ -280,6 +290,11 @@ run_info(int argc, char **argv)
 		status = filter_open(&filter, &in, 0);
 	if (!status)
 		status = count_records(&r);
+	if (!status && (opts.where.dsos.n || opts.where.syms.n)) {
+		r.where = where = calloc(1, sizeof(*where));
+		if (!where || where_init(where, &opts.where, &in) < 0)
+			status = tool_error("out of memory");
+	}
 	if (!status && opts.losses && ht_losses_new(LOSSES_MAX, &r.losses) < 0)
 		status = tool_error("out of memory");
 	if (!status && decode)
@@ -288,11 +303,18 @@ run_info(int argc, char **argv)
 		status = write_report(&r, opts.json);
 	if (!status && decode)
 		filter_tell_unmatched(&filter);
+	if (!status && where)
+		where_tell_unmatched(where);
 	if (!status && decode)
 		status = loss_report(&r.loss, opts.fail_on_loss);
 	report_free(&r);
 	filter_close(&filter);
 	free(opts.filter.comms.at);
+	if (where)
+		where_fini(where);
+	free(where);
+	free(opts.where.dsos.at);
+	free(opts.where.syms.at);
 	input_close(&in);
 	return status;
 }

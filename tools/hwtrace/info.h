@@ -8,6 +8,7 @@
 #include "filter.h"
 #include "json.h"
 #include "loss.h"
+#include "where.h"
 
 struct stream_figures {
 	struct ht_decoder_stats stats;
@@ -18,6 +19,7 @@ struct stream_figures {
 struct info_report {
 	const struct input    *in;
 	struct filter         *filter;
+	struct where *where;              /* NULL = no file or function is asked for */
 	struct stream_figures *figures;   /* one a stream; NULL = not decoded */
 	struct ht_losses      *losses;    /* NULL = not asked for */
 	uint64_t               records[HT_REC_KIND_COUNT];
