@@ -399,7 +399,10 @@ take_cyc(struct fast *f)
 	unsigned block = 0;
 	int n = 1;
 
-	if (f->p[0] & 4 || f->e->walk.want & HT_DECODE_TIME) {
+	if (!(f->p[0] & 4)) {
+		if (f->timed)
+			ht_pt_time_cycles(&f->e->time, f->p[0] >> 3);
+	} else {
 		n = ht_pt_packet_read(f->p, HT_PT_PACKET_MAX, &block, &p);
 		if (n <= 0 || (n == 2 && f->e->errata & HT_PT_SKD007))
 			return 0;

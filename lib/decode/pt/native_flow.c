@@ -20,6 +20,21 @@ ht_pt_tell(struct ht_pt_engine *e, unsigned mask, struct ht_event ev)
 	ht_walk_emit(&e->walk, mask, &ev);
 }
 
+/* There is one at nearly each packet: it is written in its place, not copied there. */
+static inline void
+tell_time(struct ht_pt_engine *e, unsigned kind, uint64_t a, uint64_t b, unsigned flags)
+{
+	struct ht_event *ev;
+
+	if (!(e->walk.want & HT_DECODE_TIME))
+		return;
+	ev = ht_out_push(&e->walk.out);
+	if (ev)
+		*ev = (struct ht_event){ .kind = (uint8_t)kind, .a = a, .b = b, .flags = (uint8_t)flags };
+	else
+		e->walk.no_memory = 1;
+}
+
 /* Time and cycles up to here, in front of what is told next. */
 void
 ht_pt_tell_time(struct ht_pt_engine *e)
@@ -28,13 +43,10 @@ ht_pt_tell_time(struct ht_pt_engine *e)
 
 	if (t->tsc != e->told_tsc) {
 		e->told_tsc = t->tsc;
-		ht_pt_tell(e, HT_DECODE_TIME, (struct ht_event){
-			.kind = HT_EV_TIME, .a = ht_pt_to_ns(e, t->tsc), .b = t->tsc,
-			.flags = e->time_by_psb ? HT_EV_F_SYNC : 0 });
+		tell_time(e, HT_EV_TIME, ht_pt_to_ns(e, t->tsc), t->tsc, e->time_by_psb ? HT_EV_F_SYNC : 0);
 	}
 	if (t->total_cycles != e->told_cycles) {
-		ht_pt_tell(e, HT_DECODE_TIME, (struct ht_event){
-			.kind = HT_EV_CYCLES, .a = t->total_cycles - e->told_cycles });
+		tell_time(e, HT_EV_CYCLES, t->total_cycles - e->told_cycles, 0, 0);
 		e->told_cycles = t->total_cycles;
 	}
 }

@@ -68,8 +68,8 @@ take_mtc(struct ht_pt_time *t, uint32_t mtc)
 	raise_to(t, tsc);
 }
 
-static void
-take_cyc(struct ht_pt_time *t, uint64_t cycles)
+void
+ht_pt_time_cycles(struct ht_pt_time *t, uint64_t cycles)
 {
 	t->total_cycles += cycles;
 	if (!t->exact)
@@ -96,7 +96,7 @@ ht_pt_time_packet(struct ht_pt_time *t, const struct ht_pt_packet *p)
 		take_mtc(t, (uint32_t)p->value);
 		return 1;
 	case HT_PT_CYC:
-		take_cyc(t, p->value);
+		ht_pt_time_cycles(t, p->value);
 		return 1;
 	case HT_PT_CBR:
 		t->cbr = (uint32_t)p->value & 0xff;

@@ -27,6 +27,8 @@ struct ht_pt_time {
 };
 
 void ht_pt_time_init(struct ht_pt_time *t, const struct ht_cpu_info *cpu);
+/* A CYC packet. */
+void ht_pt_time_cycles(struct ht_pt_time *t, uint64_t cycles);
 /* 1 when the packet was a timing packet, else 0. */
 int ht_pt_time_packet(struct ht_pt_time *t, const struct ht_pt_packet *p);
 
