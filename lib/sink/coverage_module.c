@@ -465,14 +465,23 @@ each_insn(struct work *w, const struct cov_insn *i, int begins)
 	return row ? add_line(w, i, doubt, function, copy, row) : 0;
 }
 
-/* Times that copy `i` of the line table was entered; at least 1 when it ran. */
+/* Times that copy `i` of the line table was seen to be entered. */
 static uint64_t
-count_entries(const struct work *w, uint32_t i)
+entries_seen(const struct work *w, uint32_t i)
 {
 	uint64_t entries = cov_code_count(&w->code, w->functions[i].entry);
 
+	return entries > w->repeats[i] ? entries - w->repeats[i] : 0;
+}
+
+/* The same, but at least 1 when it ran. */
+static uint64_t
+count_entries(const struct work *w, uint32_t i)
+{
+	uint64_t entries = entries_seen(w, i);
+
 	/* A copy may begin with an instruction that its code does not pass through. */
-	return entries > w->repeats[i] ? entries - w->repeats[i] : w->ran[i] || w->repeats[i];
+	return entries ? entries : w->ran[i] || w->repeats[i];
 }
 
 /* The first line that code out of line begins with, from the declaration on; 0 = none. */
@@ -501,7 +510,8 @@ head_line(const struct work *w, const struct ht_line_function *f)
 
 /*
  * Who enters a function runs its head.  Inlined copies have no code for it, and one
- * out of line may have had some of it moved to where it is needed.
+ * out of line may have had some of it moved to where it is needed.  One out of line
+ * that ran and was not entered had been before the trace, or the part of it, began.
  */
 static int
 add_heads(struct work *w)
@@ -528,7 +538,8 @@ add_heads(struct work *w)
 				                      .line = head[w->function_of[i]],
 				                      .function = w->function_of[i],
 				                      .copy = w->first_copy + i,
-				                      .count = count_entries(w, i),
+				                      .count = f->parent == HT_LINE_NONE ? entries_seen(w, i)
+				                                                         : count_entries(w, i),
 				                      .place = COV_HEAD,
 				                      .doubt = w->doubt[i] };
 		else
