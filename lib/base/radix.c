@@ -7,9 +7,9 @@
 
 #include "base/radix.h"
 
+/* Numbers count from the least one, so that most fit. */
 struct key {
-	uint64_t number;
-	size_t item;
+	uint32_t number, item;
 };
 
 static uint64_t
@@ -42,45 +42,61 @@ pass(const struct key *from, struct key *to, size_t n, unsigned shift)
 	return 1;
 }
 
-int
-ht_radix_sort(void *items, size_t n, size_t size)
+static int
+is_sorted(const char *items, size_t n, size_t size, uint64_t *least, uint64_t *most)
 {
-	struct key *a, *b, *both;
-	uint64_t differ = 0, last;
+	uint64_t last = number_at(items, 0, size);
 	int sorted = 1;
-	char *copy;
 
-	if (n < 2)
-		return 0;
-	both = malloc(n * 2 * sizeof(*both));
-	copy = malloc(n * size);
-	if (!both || !copy) {
-		free(both);
-		free(copy);
-		return -HT_ENOMEM;
+	*least = *most = last;
+	for (size_t i = 1; i < n; i++) {
+		uint64_t v = number_at(items, i, size);
+
+		sorted &= last <= v;
+		*least = v < *least ? v : *least;
+		*most = v > *most ? v : *most;
+		last = v;
 	}
-	a = both;
-	b = both + n;
-	last = number_at(items, 0, size);
-	for (size_t i = 0; i < n; i++) {
-		a[i] = (struct key){ number_at(items, i, size), i };
-		differ |= a[i].number ^ a[0].number;
-		sorted &= last <= a[i].number;
-		last = a[i].number;
-	}
-	for (unsigned shift = 0; !sorted && shift < 64; shift += 8)
-		if (differ >> shift & 0xff && pass(a, b, n, shift)) {
+	return sorted;
+}
+
+/* By 32 bits of the numbers, from bit `from` on. */
+static void
+sort_part(char *items, size_t n, size_t size, uint64_t least, unsigned from, struct key *keys, char *copy)
+{
+	struct key *a = keys, *b = keys + n;
+
+	for (size_t i = 0; i < n; i++)
+		a[i] = (struct key){ (uint32_t)((number_at(items, i, size) - least) >> from), (uint32_t)i };
+	for (unsigned shift = 0; shift < 32; shift += 8)
+		if (pass(a, b, n, shift)) {
 			struct key *t = a;
 
 			a = b;
 			b = t;
 		}
-	if (!sorted) {
-		memcpy(copy, items, n * size);
-		for (size_t i = 0; i < n; i++)
-			memcpy((char *)items + i * size, copy + a[i].item * size, size);
+	memcpy(copy, items, n * size);
+	for (size_t i = 0; i < n; i++)
+		memcpy(items + i * size, copy + a[i].item * size, size);
+}
+
+int
+ht_radix_sort(void *items, size_t n, size_t size)
+{
+	uint64_t least, most;
+	struct key *keys;
+	char *copy;
+
+	if (n < 2 || is_sorted(items, n, size, &least, &most))
+		return 0;
+	keys = n > UINT32_MAX ? NULL : malloc(n * 2 * sizeof(*keys));
+	copy = malloc(n * size);
+	if (keys && copy) {
+		sort_part(items, n, size, least, 0, keys, copy);
+		if ((most - least) >> 32)
+			sort_part(items, n, size, least, 32, keys, copy);
 	}
-	free(both);
+	free(keys);
 	free(copy);
-	return 0;
+	return keys && copy ? 0 : -HT_ENOMEM;
 }

@@ -7,6 +7,8 @@
 #include "base/radix.h"
 #include "base/vec.h"
 #include "session/lines.h"
+
+#define MAX_LINE 0xffffff /* higher ones come from damaged files only */
 #include "session/module.h"
 
 int
@@ -129,14 +131,31 @@ ht_lines_intern(struct ht_lines *l, const char *dir, const char *name)
 int
 ht_lines_add_statement(struct ht_lines *l, const struct ht_line_raw *r)
 {
-	uint64_t key = (uint64_t)r->file << 32 | r->line, *slot;
+	struct ht_line_seen *seen;
+	uint64_t *slot, bit = (uint64_t)1 << (r->line & 63);
 
-	if (!r->line || r->file == HT_LINE_NONE || (l->statements.n && l->statements.at[l->statements.n - 1] == key))
+	if (!r->line || r->file == HT_LINE_NONE || r->line > MAX_LINE)
 		return 0;
+	while (l->seen.n <= r->file) {
+		seen = ht_vec_push(&l->seen);
+		if (!seen)
+			return -HT_ENOMEM;
+		*seen = (struct ht_line_seen){ NULL, 0, 0 };
+	}
+	seen = &l->seen.at[r->file];
+	while (seen->n <= r->line / 64) {
+		slot = ht_vec_push(seen);
+		if (!slot)
+			return -HT_ENOMEM;
+		*slot = 0;
+	}
+	if (seen->at[r->line / 64] & bit)
+		return 0;
+	seen->at[r->line / 64] |= bit;
 	slot = ht_vec_push(&l->statements);
 	if (!slot)
 		return -HT_ENOMEM;
-	*slot = key;
+	*slot = (uint64_t)r->file << 32 | r->line;
 	return 0;
 }
 
@@ -230,12 +249,15 @@ finish_tables(struct ht_lines *l)
 		r[out++] = r[i];
 	}
 	l->rows.n = out;
-	out = 0;
-	for (size_t i = 0; i < l->statements.n; i++)
-		if (!out || l->statements.at[out - 1] != l->statements.at[i])
-			l->statements.at[out++] = l->statements.at[i];
-	l->statements.n = out;
 	return finish_marks(l);
+}
+
+static void
+free_seen(struct ht_lines *l)
+{
+	for (size_t i = 0; i < l->seen.n; i++)
+		ht_vec_free(&l->seen.at[i]);
+	ht_vec_free(&l->seen);
 }
 
 /* Fill in the tables with `read`, and put them in order. */
@@ -253,6 +275,7 @@ lines_open(int (*read)(struct ht_lines *l, void *source), void *source, const st
 		ht_lines_close(l);
 		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL, "out of memory for line tables");
 	}
+	free_seen(l);
 	l->text = NULL;
 	l->n_text = 0;
 	if (!l->rows.n) {
@@ -373,6 +396,7 @@ ht_lines_close(struct ht_lines *l)
 	ht_vec_free(&l->ranges);
 	ht_vec_free(&l->spans);
 	ht_vec_free(&l->statements);
+	free_seen(l);
 	ht_vec_free(&l->marks);
 	ht_vec_free(&l->files);
 	free(l->buckets);

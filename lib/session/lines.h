@@ -11,6 +11,12 @@
 #include "session/die.h"
 #include "session/package.h"
 
+/* Lines of one file that are among the statements, a bit each. */
+struct ht_line_seen {
+	uint64_t *at;
+	size_t n, cap;
+};
+
 struct ht_lines {
 	const struct ht_range *text; /* only while the tables are read */
 	uint32_t               n_text;
@@ -25,6 +31,10 @@ struct ht_lines {
 		struct ht_line_mark *at;
 		size_t n, cap;
 	} marks;
+	struct {
+		struct ht_line_seen *at;
+		size_t n, cap;
+	} seen; /* by file, only while the tables are read */
 	struct { char **at; size_t n, cap; } files;
 	uint32_t              *buckets; /* of the names in `files`: index + 1 */
 	size_t                 n_buckets;
