@@ -91,3 +91,46 @@ done
 is "a function that is in another file" "0 0" "$(ran --sym main --dso libc.so.6)"
 ran --sym nosuch >/dev/null
 says "a function that is nowhere" '--sym nosuch: no function of this name' "$tmp/err"
+
+# A block that goes over from one function to the next.
+cat >"$tmp/over.S" <<'E'
+	.globl main
+	.type main, @function
+main:	call f
+	xor %eax, %eax
+	ret
+	.size main, . - main
+	.type f, @function
+f:	nop
+	nop
+	nop
+	.size f, . - f
+	.type g, @function
+g:	nop
+	ret
+	.size g, . - g
+	.section .note.GNU-stack, "", @progbits
+E
+if gcc -o "$tmp/over" "$tmp/over.S" 2>"$tmp/err" && "$hwtrace" record -q -o "$tmp/rec" -- "$tmp/over" 2>"$tmp/err"; then
+	is "a block of two functions: the first" 3 "$(ran --sym f | cut -d ' ' -f 1)"
+	is "a block of two functions: the second" 2 "$(ran --sym g | cut -d ' ' -f 1)"
+	is "a block of two functions: both" 5 "$(ran --sym f --sym g | cut -d ' ' -f 1)"
+else
+	fail "a block of two functions" "$(cat "$tmp/err")"
+fi
+
+# A slice of time is decoded from near its begin, by each engine, to the same lines.
+for i in 1 2 3 4 5; do cat README.md; done >"$tmp/words"
+"$hwtrace" record -q --psb-period 1024 -o "$tmp/rec" -- "$samples/wordcount" "$tmp/words" >/dev/null 2>&1
+for e in $engines; do
+	"$hwtrace" info -i "$tmp/rec" --engine "$e" --time 80%, --json >"$tmp/json" 2>"$tmp/err"
+	is "$e begins near the slice" True \
+		"$(json "$tmp/json" '0 < r["streams"][0]["bytes_decoded"] < r["streams"][0]["bytes"] / 2')"
+	is "$e loses nothing in it" "lost: nothing" "$(tail -n 1 "$tmp/err")"
+	for t in 0% 80%; do
+		"$hwtrace" script -i "$tmp/rec" --engine "$e" --time $t, --itrace=b -F time,ip,addr,flags >"$tmp/slice$t" 2>/dev/null
+	done
+	[ "$(wc -l <"$tmp/slice80%")" -gt 1000 ] || fail "there is a slice, $e" "$(wc -l <"$tmp/slice80%") branches"
+	tail -n "$(wc -l <"$tmp/slice80%")" "$tmp/slice0%" >"$tmp/want"
+	same "a slice is the end of the whole, $e" "$tmp/want" "$tmp/slice80%"
+done

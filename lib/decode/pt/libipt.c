@@ -143,7 +143,7 @@ segment_open(struct ht_libipt *s)
 		s->error = r;
 		return 0;
 	}
-	if (s->seg.lost_before)
+	if (s->seg.lost_before && !s->begin)
 		gap_lost(s);
 	if (!s->seg.size)
 		return 1;
@@ -201,7 +201,37 @@ first_sync(struct ht_libipt *s)
 	struct ht_gap gap = { .kind = HT_GAP_SYNC,
 	                      .why = "there is no synchronisation point (PSB) in front of it" };
 
-	resync(s, &gap, 0, 0);
+	size_t from = s->begin ? (size_t)(s->begin - s->seg.offset) : 0;
+
+	s->begin = 0;
+	resync(s, &gap, from, from);
+}
+
+/*
+ * To the chunk with the PSB that decoding may begin at; what lies before is not looked at.
+ * When there is none at this place, decoding begins at the start.
+ */
+static void
+seek(struct ht_libipt *s)
+{
+	const struct ht_stream *stream = s->d->stream;
+	uint64_t passed = 0;
+
+	for (uint32_t i = 0; i < stream->n_chunks; i++) {
+		const struct ht_chunk *c = &stream->chunks[i];
+		uint64_t at = s->d->start - c->stream_offset;
+
+		if (s->d->start >= c->stream_offset && at < c->size) {
+			if (ht_pt_find_psb(c->data, (size_t)c->size, (size_t)at) != at)
+				return;
+			s->begin = s->d->start;
+			s->chunk = i;
+			s->seg.offset = c->stream_offset; /* nothing is missing in front of it */
+			s->d->stats.bytes -= passed + at;
+			return;
+		}
+		passed += c->size;
+	}
 }
 
 static int
@@ -487,6 +517,8 @@ libipt_open(struct ht_decoder *d, struct ht_diag *diag)
 	if (d->stream->cpu != -1)
 		s->switches = ht_session_switches(d->session, d->stream->cpu, &s->n_switches);
 	d->state = s;
+	if (d->start)
+		seek(s);
 	return 0;
 }
 

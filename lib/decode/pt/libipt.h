@@ -50,6 +50,7 @@ struct ht_libipt {
 	struct ht_pt_segment    seg;
 	uint32_t                chunk;  /* first of the next segment */
 	int                     synced, finished;
+	uint64_t begin;                 /* decoding starts at this PSB; 0 = it has begun */
 	size_t                  psb;    /* where it was synchronised last */
 	int                     status; /* what libipt said last */
 	struct clock            clock;
