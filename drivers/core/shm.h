@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define HT_SHM_MAGIC   0x314d485354574855ull
-#define HT_SHM_VERSION 5
+#define HT_SHM_VERSION 6
 #define HT_SHM_PAGE    4096
 
 /* Bytes of a ring past `head` that its thread may already be writing to. */
@@ -83,9 +83,10 @@ enum ht_shm_slot_state {
 /*
  * Encoder state of a live stream, written by the traced thread only.
  *
- * `tnt`: bits 0-47 hold the pending outcomes, newest in bit 0, below a stop bit
- * (1 = none pending, 0 = packet generation is off: nothing to complete).  Bits
- * 48-63 are the low bits of the offset up to which packets are written.
+ * `tnt`: bits 0-46 hold the pending outcomes, newest in bit 0, below a stop bit
+ * (1 = none pending, 0 = packet generation is off: nothing to complete).  Bit 47
+ * belongs to `turns`: struct ht_shm_turns.  Bits 48-63 are the low bits of the
+ * offset up to which packets are written.
  * `block_ip`: the block entered last; its bits 48-63 are the low bits of the
  * offset of the place for the next TNT packet: HT_TNT_ROOM bytes are kept free
  * there, and the TIP packets of indirect branches between pending outcomes lie
@@ -98,7 +99,26 @@ struct ht_shm_live {
 };
 
 #define HT_TNT_ROOM  8
+#define HT_TURN_BIT  (1ull << 47) /* in `tnt` */
+#define HT_TNT_BITS  (HT_TURN_BIT - 1)
 #define HT_LIVE_BITS ((1ull << 48) - 1) /* of both words */
+
+/*
+ * Jumps back behind the last packet and outcome, which nothing in the stream
+ * tells of yet: see qemu/turns.h.  They are of the state in `live` if `tnt` and
+ * `offset` (of the packets written, in full) are its own.  A jump is noted, then
+ * counted in `next`, then the block that it led to is committed: the turn bit is
+ * the low bit of `next` as of that, and tells whether the last jump counts.
+ */
+#define HT_TURNS_MAX 16
+
+struct ht_shm_turns {
+	uint64_t tnt, offset;
+	_Atomic uint32_t first, next; /* number `i` of [first, next) is at[i % HT_TURNS_MAX] */
+	struct ht_shm_turn {
+		uint64_t from, to;
+	} at[HT_TURNS_MAX];
+};
 
 struct ht_shm_slot {
 	_Atomic uint32_t state;     /* enum ht_shm_slot_state */
@@ -111,13 +131,15 @@ struct ht_shm_slot {
 	_Atomic uint32_t tail_seq;
 	_Atomic uint32_t waiting;   /* the thread waits for room */
 	uint64_t         lost;      /* recorder: bytes overwritten or lost */
+	struct ht_shm_turns turns;
 };
 
 _Static_assert(sizeof(struct ht_shm_slot) <= HT_SHM_PAGE, "a slot header fits a page");
 
 /*
  * Complete the stream of a thread that is dead: flush pending outcomes and end
- * with "executed up to the start of the block entered last" (FUP, TIP.PGD).
+ * with "executed up to the start of the block entered last" (FUP, TIP.PGD), behind
+ * the jumps back that led there.
  * How much of that block ran is not known: `cut` says so.  A thread that died in a
  * system call has ended its stream itself, and nothing is missing.
  * `ring` is the slot's ring, mapped once or twice.  Advances `head` and closes

@@ -60,6 +60,7 @@ try_claim(uint8_t **ring, const char **why)
 		}
 		slot->start_tsc = ht_tsc_now();
 		slot->live.tnt = 0;
+		memset(&slot->turns, 0, sizeof(slot->turns));
 		slot->lost = 0;
 		slot->cut = 0;
 		atomic_store(&slot->head, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdatomic.h>
 
+#include "core/turn.h"
 #include "qemu/sideband.h"
 #include "qemu/slot.h"
 #include "qemu/stream.h"
@@ -9,7 +10,8 @@
 #define LIMIT_MIN   32   /* bytes between two looks at the ring */
 #define DEFAULT_PSB 4096
 
-_Static_assert(DEFER_MAX + 1024 < HT_SHM_SLACK, "what is not published fits the slack, with a PSB+ to come");
+_Static_assert(DEFER_MAX + 1024 + HT_TURNS_MAX * HT_TURN_MAX < HT_SHM_SLACK,
+               "what is not published fits the slack, with a PSB+ and jumps back to come");
 
 static inline void
 publish(const struct ht_unit *u)

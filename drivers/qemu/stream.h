@@ -32,7 +32,7 @@ HT_INLINE void
 ht_stream_commit(struct ht_unit *u, uint64_t tnt, uint64_t ip)
 {
 	__m128i tags = _mm_set_epi64x((long long)((uint64_t)(uintptr_t)u->hole << 48),
-	                              (long long)((uint64_t)(uintptr_t)u->p << 48));
+	                              (long long)((uint64_t)(uintptr_t)u->p << 48 | u->turn_bit));
 	__m128i words = _mm_set_epi64x((long long)(ip & HT_LIVE_BITS), (long long)tnt);
 
 	_mm_store_si128((__m128i *)u->tags, tags);

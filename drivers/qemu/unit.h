@@ -12,16 +12,17 @@
 #include "qemu/block.h"
 
 #define HT_CALL_DEPTH 64 /* as the hardware's */
-#define HT_TURNS_MAX  16 /* jumps back that are remembered: see turns.h */
 
 struct ht_unit {
-	_Alignas(64) uint64_t tags[2]; /* bits 48-63 of the two words of `live`, as last committed */
+	_Alignas(64) uint64_t
+	    tags[2]; /* bits 48-63 of the two words of `live`, and turn bit, as last committed */
 	uint64_t tnt;    /* pending outcomes below a stop bit; 1 = none */
 	uint8_t *hole;   /* where their packet goes; what lies before it is whole */
 	uint8_t *p;      /* behind the hole and the deferred TIP packets in it */
 	uint8_t *limit;  /* `p` at or behind it: see to the ring first */
 	const struct ht_block *prev; /* the block entered last, or one of the three below */
 	struct ht_shm_live *live;
+	uint64_t turn_bit;   /* to be committed with the next block */
 	uint64_t last_ip;    /* that the next IP packet is compressed against */
 	uint32_t generation; /* of the sideband at the last TSC packet */
 	uint8_t  retc, cyc;  /* HT_SHM_F_RETC, HT_SHM_F_CYC */
@@ -33,9 +34,6 @@ struct ht_unit {
 	uint8_t *ring;       /* mapped twice in a row */
 	uint64_t lap;        /* offset of ring[0] in this lap */
 	uint64_t psb_due;    /* offset */
-	const struct ht_block *turns[HT_TURNS_MAX]; /* end in jumps back since the last packet, while the next two hold */
-	uint64_t turns_tnt, turns_offset; /* pending outcomes, and offset of `p` */
-	unsigned n_turns;
 	uint64_t args[3];    /* the first ones of the system call being made */
 };
 

@@ -269,7 +269,7 @@ drain_rest(struct ht_drain *d, struct slot_note *n, struct ht_shm_slot *slot)
 	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire), tnt = slot->live.tnt;
 	uint64_t beyond = ((tnt >> 48) - head) & 0xffff;
 
-	if (!(tnt & HT_LIVE_BITS) && beyond <= HT_SHM_SLACK)
+	if (!(tnt & HT_TNT_BITS) && beyond <= HT_SHM_SLACK)
 		head += beyond;
 	drain_to(d, n, slot, head, 1);
 }
@@ -496,7 +496,7 @@ ht_drain_quiet(const struct ht_drain *d)
 		if (state == HT_SLOT_CLAIMED || state == HT_SLOT_CLOSED)
 			return 0;
 		/* Packet generation is off while the thread is in a system call: all it has is in the ring. */
-		if (state == HT_SLOT_ACTIVE && (slot->live.tnt & HT_LIVE_BITS))
+		if (state == HT_SLOT_ACTIVE && (slot->live.tnt & HT_TNT_BITS))
 			return 0;
 	}
 	return 1;

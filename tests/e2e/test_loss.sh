@@ -96,7 +96,7 @@ is "a crowd that has room: nothing is lost" "0 nothing" "$? $(lost crowd.err)"
 
 # -- killed -------------------------------------------------------------------------
 # killed HOW STATUS LOST: how far the program counted, and how far the trace goes
-line=$(grep -n 'counted \*/' "$OLDPWD/tests/programs/killed.c" | cut -d: -f1)
+line_of() { grep -n "$1 \*/" "$OLDPWD/tests/programs/killed.c" | cut -d: -f1; }
 killed() {
 	"$hwtrace" record -q -o "$1.data" "$programs/killed" "$1" >"$1.out" 2>"$1.err"
 	is "$1: status" "$2" $?
@@ -106,10 +106,12 @@ killed() {
 	while ! grep -q '^counted' "$1.out" && [ $_n -lt 300 ]; do sleep 0.1; _n=$((_n + 1)); done
 	"$hwtrace" coverage --module killed --lcov "$1.lcov" "$1.data" >/dev/null 2>&1
 	_counted=$(sed -n 's/^counted //p' "$1.out")
-	_traced=$(sed -n "s/^DA:$line,//p" "$1.lcov")
+	_line=$(line_of counted)
 	case $1 in
 	*wait*) _counted=0 ;;
+	circle) _line=$(line_of turned) ;;
 	esac
+	_traced=$(sed -n "s/^DA:$_line,//p" "$1.lcov")
 	# The last turn may have stored its count and not be in the trace.
 	[ "$3" = nothing ] && _less=0 || _less=1
 	if [ -n "$_traced" ] && [ "$_traced" -le "$_counted" ] && [ "$_traced" -ge $((_counted - _less)) ]; then
@@ -122,6 +124,9 @@ block='killed while running (1 place, at most one block)'
 (
 	killed run 137 "$block"
 	killed wait 137 nothing
+	for _again in 1 2 3; do
+		killed circle 137 "$block"
+	done
 	for end in 'exit 0' 'fault 139' 'term 143'; do
 		killed "beside-wait-${end% *}" "${end#* }" nothing
 		killed "beside-run-${end% *}" "${end#* }" "$block"

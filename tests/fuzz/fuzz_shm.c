@@ -94,6 +94,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	atomic_store(&slot->tail, words[4]);
 	slot->live.tnt = words[5];
 	slot->live.block_ip = words[5] * 0x9e3779b97f4a7c15u;
+	slot->turns.tnt = words[5] & HT_TNT_BITS;
+	slot->turns.offset = words[3] + (((words[5] >> 48) - words[3]) & 0xffff);
+	atomic_store(&slot->turns.first, (uint32_t)words[1]);
+	atomic_store(&slot->turns.next, (uint32_t)words[2]);
 	if (ht_drain_new(shm.h, &dc, &d) < 0)
 		return 0;
 	for (int i = 0; i < 3; i++)

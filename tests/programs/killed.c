@@ -4,6 +4,7 @@
  * killed HOW: a process whose child is killed by another, at a moment that is sure:
  *	run    while it counts, without a system call
  *	wait   while it waits in a system call
+ *	circle while it counts in a circle of direct jumps, of which no packet tells
  *
  * or whose child ends beside a thread of its own which counts (beside-run-...) or waits
  * (beside-wait-...): ...-exit, by exit(); ...-fault, by a fault; ...-term, by SIGTERM.
@@ -30,6 +31,13 @@ run(unsigned long end)
 {
 	while (*count < end)
 		*count += 1; /* counted */
+}
+
+__attribute__((noinline)) static void
+circle(void)
+{
+	for (;;)
+		__asm__ volatile("incq %0" : "+m"(*count)); /* turned */
 }
 
 static void
@@ -108,6 +116,8 @@ work(const char *how)
 
 	if (!strcmp(how, "run"))
 		run(-1ul);
+	if (!strcmp(how, "circle"))
+		circle();
 	if (strncmp(how, "beside-", 7)) {
 		halt();
 		return 1;
@@ -136,7 +146,7 @@ main(int argc, char **argv)
 		return work(how);
 	if (strncmp(how, "beside-", 7) && fork() == 0) {
 		close(never[1]);
-		await(!strcmp(how, "run"), &worker);
+		await(strcmp(how, "wait") != 0, &worker);
 		kill(worker, SIGKILL);
 		return 0;
 	}

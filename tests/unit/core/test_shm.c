@@ -96,6 +96,76 @@ test_pending(void **state)
 	expect(1000, want, (size_t)(end - want));
 }
 
+/* Jumps back [first, next) behind the state in `live`, with the turn bit as of `committed`. */
+static void
+turn(uint32_t first, uint32_t next, uint32_t committed, uint64_t tnt, uint64_t offset)
+{
+	slot->turns.tnt = tnt;
+	slot->turns.offset = offset;
+	slot->turns.first = first;
+	slot->turns.next = next;
+	for (uint32_t i = first; i != next; i++)
+		slot->turns.at[i % HT_TURNS_MAX] =
+		    (struct ht_shm_turn){ 0x401020 + i, 0x401000 + i };
+	if (committed & 1)
+		slot->live.tnt |= HT_TURN_BIT;
+}
+
+/* Off and on at `ip`, with its address in full, or behind one of the same upper bytes. */
+static uint8_t *
+off_and_on(uint8_t *p, uint64_t ip, uint64_t base)
+{
+	p = ht_pt_ip_none(ht_pt_ip(p, HT_PT_FUP, ip, base), HT_PT_TIP_PGD);
+	return ht_pt_ip(p, HT_PT_TIP_PGE, ip, ip);
+}
+
+static void
+test_turns(void **state)
+{
+	static const struct {
+		uint32_t first, next, committed, told;
+	} cases[] = {
+		{ 0, 0, 0, 0 },     { 0, 1, 1, 1 },   { 0, 1, 0, 0 },
+		{ 7, 9, 9, 2 },     { 7, 9, 8, 1 },   { 20, 36, 36, 16 },
+		{ 20, 36, 35, 15 }, { 5, 22, 22, 0 }, { UINT32_MAX, 1, 1, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (unsigned pending = 0; pending < 2; pending++) {
+			const uint64_t tnt = pending ? 0x2d : 1, end = 60000 + HT_TNT_ROOM;
+			uint8_t want[1024], *p = pending ? ht_pt_tnt_long(want, tnt) : want;
+
+			memset(slot, 0, sizeof(*slot));
+			leave(60000, 60000, end, tnt, 0x401000);
+			turn(cases[i].first, cases[i].next, cases[i].committed, tnt, end);
+			for (uint32_t k = cases[i].first; k != cases[i].first + cases[i].told;
+			     k++) {
+				p = off_and_on(p, 0x401020 + k, HT_PT_NO_BASE);
+				p = off_and_on(p, 0x401000 + k, 0x401020 + k);
+			}
+			p = ending(p, 0x401000);
+			ht_shm_complete(slot, ring, RING);
+			expect(60000, want, (size_t)(p - want));
+		}
+}
+
+/* Jumps of another state: outcomes or packets came since. */
+static void
+test_old_turns(void **state)
+{
+	uint8_t want[64], *end = ending(ht_pt_tnt_long(want, 5), 0x401000);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		memset(slot, 0, sizeof(*slot));
+		leave(1000, 1000, 1000 + HT_TNT_ROOM, 5, 0x401000);
+		turn(0, 3, 3, i ? 5 : 2, 1000 + (i ? HT_TNT_ROOM + 1 : HT_TNT_ROOM));
+		ht_shm_complete(slot, ring, RING);
+		expect(1000, want, (size_t)(end - want));
+	}
+}
+
 /* Deferred TIP packets stay behind the outcomes; across the ring's end and the 16 bits of the tags. */
 static void
 test_deferred(void **state)
@@ -124,6 +194,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_off, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nothing_pending, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_old_turns, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_pending, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_deferred, set_up, tear_down),
 	};
