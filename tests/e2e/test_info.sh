@@ -123,14 +123,15 @@ fi
 for i in 1 2 3 4 5; do cat README.md; done >"$tmp/words"
 "$hwtrace" record -q --psb-period 1024 -o "$tmp/rec" -- "$samples/wordcount" "$tmp/words" >/dev/null 2>&1
 for e in $engines; do
-	"$hwtrace" info -i "$tmp/rec" --engine "$e" --time 80%, --json >"$tmp/json" 2>"$tmp/err"
+	"$hwtrace" script -i "$tmp/rec" --engine "$e" --itrace=b --time 0%, -F time,ip,addr,flags >"$tmp/whole" 2>/dev/null
+	# The time of a place, since time goes by while the machine does something else.
+	at=$(sed -n "$(($(wc -l <"$tmp/whole") * 9 / 10))p" "$tmp/whole" | sed 's/^ *\([0-9.]*\):.*/\1/')
+	"$hwtrace" info -i "$tmp/rec" --engine "$e" --time "$at," --json >"$tmp/json" 2>"$tmp/err"
 	is "$e begins near the slice" True \
 		"$(json "$tmp/json" '0 < r["streams"][0]["bytes_decoded"] < r["streams"][0]["bytes"] / 2')"
 	is "$e loses nothing in it" "lost: nothing" "$(tail -n 1 "$tmp/err")"
-	for t in 0% 80%; do
-		"$hwtrace" script -i "$tmp/rec" --engine "$e" --time $t, --itrace=b -F time,ip,addr,flags >"$tmp/slice$t" 2>/dev/null
-	done
-	[ "$(wc -l <"$tmp/slice80%")" -gt 1000 ] || fail "there is a slice, $e" "$(wc -l <"$tmp/slice80%") branches"
-	tail -n "$(wc -l <"$tmp/slice80%")" "$tmp/slice0%" >"$tmp/want"
-	same "a slice is the end of the whole, $e" "$tmp/want" "$tmp/slice80%"
+	"$hwtrace" script -i "$tmp/rec" --engine "$e" --time "$at," --itrace=b -F time,ip,addr,flags >"$tmp/slice" 2>/dev/null
+	[ "$(wc -l <"$tmp/slice")" -gt 1000 ] || fail "there is a slice, $e" "$(wc -l <"$tmp/slice") branches"
+	tail -n "$(wc -l <"$tmp/slice")" "$tmp/whole" >"$tmp/want"
+	same "a slice is the end of the whole, $e" "$tmp/want" "$tmp/slice"
 done
