@@ -52,7 +52,7 @@ for t in gzip threads damaged cut; do
 done
 
 # Filtered: the streams side by side.
-for f in "--comm sort" "--time 20%,70%" "--tid $("$hwtrace" info -i "$tmp/threads.data" 2>/dev/null |
+for f in "--comm sort" "--time ,70%" "--tid $("$hwtrace" info -i "$tmp/threads.data" 2>/dev/null |
 	sed -n 's/^ *[0-9]* *pid [0-9]* tid \([0-9]*\) .*/\1/p' | paste -sd, | cut -d, -f1,2)"; do
 	for t in threads cut; do
 		for j in 1 2 7; do
