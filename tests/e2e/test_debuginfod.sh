@@ -41,12 +41,13 @@ trap 'kill $server 2>/dev/null; rm -rf "$tmp"' EXIT
 wait_for . "$tmp/port" || fail "the server starts"
 url=http://127.0.0.1:$(cat "$tmp/port")
 
-# asked NAME [REQUEST...]: what the server was asked for since the last time, each once or more
+# asked NAME [REQUEST...]: what the server was asked for since the last time, each once or more;
+# where there are requests, only those for the program: libraries may have debug files here, or not
 asked() {
 	_name=$1
 	shift
 	[ $# = 0 ] && : >"$tmp/want" || printf '%s\n' "$@" | sort >"$tmp/want"
-	sort -u "$tmp/requests" >"$tmp/got"
+	if [ $# = 0 ]; then cat "$tmp/requests"; else grep "/$id/" "$tmp/requests"; fi | sort -u >"$tmp/got"
 	: >"$tmp/requests"
 	same "$_name" "$tmp/want" "$tmp/got"
 }

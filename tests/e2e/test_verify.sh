@@ -80,6 +80,17 @@ equal "exec, static to dynamic" -- "$tmp/static" "$tmp/pie" "$tmp/static2"
 equal "exec at the same addresses" -- setarch -R "$tmp/pie" "$tmp/static" "$tmp/static2"
 equal "fork and exec of a shell" --psb-period 256 -- sh -c '/bin/true; exec /bin/true'
 
+# In front of a loss the reference goes on as far as the code alone leads (docs/DIFFERENCES.md).
+"$hwtrace" record -q -o "$data" -- sort "$tmp/in" >/dev/null
+size=$(stat -c %s "$data")
+bad=
+for i in $(seq 20 40); do
+	head -c $((size * i / 42 + i)) "$data" >"$tmp/cut"
+	"$hwtrace" verify "$tmp/cut" >"$tmp/out" 2>"$tmp/err" && grep -q '^lost: .*file cut short' "$tmp/err" ||
+		bad="$bad $i"
+done
+[ -z "$bad" ] && pass "files that were cut" || fail "files that were cut" "parts of 42:$bad"
+
 # A difference is shown, and what was lost behind it counts: the reference takes no TIP.PGD while
 # tracing is off (docs/DIFFERENCES.md), and an overflow comes later.
 cat >"$tmp/raw.py" <<'PY'

@@ -42,6 +42,8 @@ struct range {
 	enum range_kind kind;
 	uint64_t start, last, insns, next;
 	uint32_t gap;
+	int      proven;   /* an outcome or a target ends it */
+	unsigned outcomes; /* not taken, in the middle of it */
 };
 
 /* One engine's side: events on their way to ranges. */
@@ -130,8 +132,11 @@ next_range(struct side *s, struct range *out)
 			begin(s, ev);
 			break;
 		case HT_EV_BRANCH:
+			s->open.proven = ev->b != 0 && ev->insn != HT_INSN_JUMP && ev->insn != HT_INSN_CALL;
 			if ((ev->flags & HT_BR_TAKEN || ev->insn != HT_INSN_COND) && give(s, out))
 				return;
+			s->open.proven = 0;
+			s->open.outcomes += ev->insn == HT_INSN_COND;
 			break;
 		case HT_EV_GAP:
 			s->gaps++;
@@ -227,6 +232,27 @@ same(const struct range *a, const struct range *b)
 	        (a->start == b->start && a->last == b->last && a->insns == b->insns));
 }
 
+/*
+ * Right in front of a loss an engine may go on as far as the code alone leads,
+ * which the trace does not prove: then one has the begin of what the other has,
+ * or nothing of it, and the loss follows in both.  1 with that loss in *a and *b;
+ * or 0, with what follows a difference.
+ */
+static int
+same_up_to_loss(struct side side[2], struct range *a, struct range *b)
+{
+	if (a->kind == RANGE_CODE && b->kind == RANGE_CODE &&
+	    (a->start != b->start || a->outcomes != b->outcomes))
+		return 0;
+	if (a->kind == b->kind)
+		a->outcomes = b->outcomes = 0;
+	while (a->kind == RANGE_CODE && !a->proven && !a->outcomes)
+		next_range(&side[0], a);
+	while (b->kind == RANGE_CODE && !b->proven && !b->outcomes)
+		next_range(&side[1], b);
+	return a->kind == RANGE_GAP && b->kind == RANGE_GAP;
+}
+
 static int
 open_side(struct side *s, struct input *in, uint32_t stream)
 {
@@ -254,21 +280,25 @@ drain(struct side *s)
 static int
 compare(const struct ht_stream *stream, struct side side[2])
 {
-	struct range a, b, before = { .kind = RANGE_END };
+	struct range a, b, was[2], before = { .kind = RANGE_END };
+	uint64_t ranges;
 
 	do {
 		next_range(&side[0], &a);
 		next_range(&side[1], &b);
-		if (!same(&a, &b)) {
+		was[0] = a;
+		was[1] = b;
+		ranges = side[0].ranges;
+		if (!same(&a, &b) && !same_up_to_loss(side, &a, &b)) {
 			uint64_t from = side[0].from < side[1].from ? side[0].from : side[1].from;
 			uint64_t to = side[0].to > side[1].to ? side[0].to : side[1].to;
 
 			printf("stream %u: the engines differ after %" PRIu64 " ranges\n", stream->index,
-			       side[0].ranges);
+			       ranges);
 			if (before.kind == RANGE_CODE)
 				printf("  both    %#" PRIx64 " to %#" PRIx64 "\n", before.start, before.last);
-			print_range(&side[0], &a);
-			print_range(&side[1], &b);
+			print_range(&side[0], &was[0]);
+			print_range(&side[1], &was[1]);
 			print_last_packets(stream, from, to);
 			drain(&side[0]);
 			if (side[0].error)
