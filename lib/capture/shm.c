@@ -128,10 +128,14 @@ ht_shm_create(const struct ht_shm_config *config, struct ht_shm *out, struct ht_
 		               strerror(errno), ht_limit_hint(errno));
 	map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
 	if (map == MAP_FAILED) {
+		int err = errno;
+
 		close(out->fd);
 		out->fd = -1;
-		return ht_fail(diag, HT_ENOMEM, out->path, HT_NO_OFFSET, NULL, "cannot map %llu bytes: %s",
-		               (unsigned long long)total, strerror(errno));
+		return ht_fail(diag, HT_ENOMEM, NULL, HT_NO_OFFSET, NULL,
+		               "cannot map the memory shared with the traced program, %llu MiB of "
+		               "addresses: %s; raise the limit that ulimit -v shows, or use --backend ptrace",
+		               (unsigned long long)(total >> 20), strerror(err));
 	}
 	out->h = map;
 	out->size = total;

@@ -163,6 +163,10 @@ text=$( (ulimit -f 0; exec "$hwtrace" record -o none.data true) 2>&1)
 echo "$text" >got.txt
 says no-room-text '^hwtrace: .*: cannot .*File too large; raise the limit that ulimit -f shows' got.txt
 [ -z "$(find . -name 'none.data*')" ] && pass no-room-no-file || fail no-room-no-file "$(ls none.data*)"
+text=$( (ulimit -v 200000; exec "$hwtrace" record --backend qemu -o none.data true) 2>&1)
+is no-addresses-status 125 $?
+printf '%s\n' "$text" >got.txt
+says no-addresses-text '^hwtrace: cannot map .* MiB of addresses: .*; raise the limit that ulimit -v shows' got.txt
 text=$( (ulimit -n 5; exec "$hwtrace" record -o none.data true) 2>&1)
 [ $? -eq 125 ] && pass no-descriptors-status || fail no-descriptors-status "$text"
 echo "$text" >got.txt

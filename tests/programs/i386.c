@@ -34,7 +34,7 @@ __asm__(
 	"	.code64\n"
 	"	mov $0x100000001, %rax\n"
 	"	shr $32, %rax\n"
-	"	lret\n"
+	"	lretl\n"
 	"	.code32\n");
 
 extern void restore(void);

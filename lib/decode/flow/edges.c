@@ -4,6 +4,7 @@
 
 #include <hwtrace/error.h>
 
+#include "base/radix.h"
 #include "base/vec.h"
 #include "decode/flow/edges.h"
 
@@ -117,14 +118,33 @@ run_order(const void *x, const void *y)
 	return a->last < b->last ? -1 : a->last > b->last;
 }
 
-/* Blocks overlap, so that an edge may come from several of them. */
-static void
+/* By the number that each begins with, then by `order`. 0, or -HT_ENOMEM. */
+static int
+sort(void *items, size_t n, size_t size, int (*order)(const void *, const void *))
+{
+	char *at = items;
+	int rc = ht_radix_sort(items, n, size);
+
+	for (size_t i = 0, next; rc == 0 && i < n; i = next) {
+		for (next = i + 1; next < n && !memcmp(at + next * size, at + i * size, sizeof(uint64_t)); next++)
+			;
+		if (next > i + 1)
+			qsort(at + i * size, next - i, size, order);
+	}
+	return rc;
+}
+
+/* Blocks overlap, so that an edge may come from several of them. 0, or -HT_ENOMEM. */
+static int
 merge(struct edge_vec *edges, struct run_vec *runs)
 {
 	size_t n = 0;
+	int rc = sort(edges->at, edges->n, sizeof(*edges->at), edge_order);
 
-	if (edges->n)
-		qsort(edges->at, edges->n, sizeof(*edges->at), edge_order);
+	if (rc == 0)
+		rc = sort(runs->at, runs->n, sizeof(*runs->at), run_order);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < edges->n; i++) {
 		if (n && edge_order(&edges->at[n - 1], &edges->at[i]) == 0)
 			edges->at[n - 1].count += edges->at[i].count;
@@ -133,8 +153,6 @@ merge(struct edge_vec *edges, struct run_vec *runs)
 	}
 	edges->n = n;
 	n = 0;
-	if (runs->n)
-		qsort(runs->at, runs->n, sizeof(*runs->at), run_order);
 	for (size_t i = 0; i < runs->n; i++) {
 		if (n && run_order(&runs->at[n - 1], &runs->at[i]) == 0)
 			runs->at[n - 1].count += runs->at[i].count;
@@ -142,6 +160,7 @@ merge(struct edge_vec *edges, struct run_vec *runs)
 			runs->at[n++] = runs->at[i];
 	}
 	runs->n = n;
+	return 0;
 }
 
 static int
@@ -218,6 +237,8 @@ ht_edges_take(struct ht_edges *e, struct ht_graph *g, struct ht_counts *out, uin
 		rc = take_block(ht_graph_at(g, i), &edges, &runs);
 	for (size_t i = 0; i < e->n_slots && rc == 0; i++)
 		rc = take_slot(&e->slots[i], &edges, &runs);
+	if (rc == 0)
+		rc = merge(&edges, &runs);
 	if (rc < 0) {
 		ht_vec_free(&edges);
 		ht_vec_free(&runs);
@@ -226,7 +247,6 @@ ht_edges_take(struct ht_edges *e, struct ht_graph *g, struct ht_counts *out, uin
 	if (e->slots)
 		memset(e->slots, 0, e->n_slots * sizeof(*e->slots));
 	e->used = 0;
-	merge(&edges, &runs);
 	for (size_t i = 0; i < runs.n; i++)
 		*instructions += runs.at[i].count * runs.at[i].insns;
 	for (size_t i = 0; i < edges.n; i++)
