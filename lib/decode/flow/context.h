@@ -32,6 +32,7 @@ struct ht_context {
 	uint32_t below;  /* context */
 	uint32_t depth;  /* addresses in all */
 	uint32_t single; /* context of `addr` alone */
+	struct ht_block *block; /* that was found at `addr` last, or NULL */
 };
 
 struct ht_contexts {

@@ -38,19 +38,19 @@ static int
 grow_slots(struct ht_graph *g)
 {
 	size_t n = g->n_slots ? g->n_slots * 4 : 1024;
-	struct ht_block **slots = calloc(n, sizeof(*slots));
+	struct ht_graph_slot *slots = calloc(n, sizeof(*slots));
 
 	if (!slots)
 		return -1;
 	for (size_t i = 0; i < g->n_slots; i++) {
-		struct ht_block *b = g->slots[i];
+		struct ht_block *b = g->slots[i].block;
 		size_t at;
 
 		if (!b)
 			continue;
-		for (at = hash(b->start, b->mode) & (n - 1); slots[at]; at = (at + 1) & (n - 1))
+		for (at = hash(b->start, b->mode) & (n - 1); slots[at].block; at = (at + 1) & (n - 1))
 			;
-		slots[at] = b;
+		slots[at] = (struct ht_graph_slot){ b->start, b };
 	}
 	free(g->slots);
 	g->slots = slots;
@@ -142,8 +142,8 @@ ht_graph_block(struct ht_graph *g, uint64_t ip, unsigned mode)
 
 	if (g->used * 2 >= g->n_slots && grow_slots(g) < 0)
 		return NULL;
-	for (at = hash(ip, mode) & (g->n_slots - 1); (b = g->slots[at]); at = (at + 1) & (g->n_slots - 1))
-		if (b->start == ip && b->mode == mode)
+	for (at = hash(ip, mode) & (g->n_slots - 1); (b = g->slots[at].block); at = (at + 1) & (g->n_slots - 1))
+		if (g->slots[at].start == ip && b->mode == mode)
 			return b;
 	b = new_block(g);
 	if (!b)
@@ -152,7 +152,7 @@ ht_graph_block(struct ht_graph *g, uint64_t ip, unsigned mode)
 	b->mode = (uint8_t)mode;
 	decode_block(g, b);
 	g->n_blocks++;
-	g->slots[at] = b;
+	g->slots[at] = (struct ht_graph_slot){ ip, b };
 	g->used++;
 	return b;
 }
@@ -236,9 +236,9 @@ rehash(struct ht_graph *g)
 
 		if (b->end == HT_END_DEAD)
 			continue;
-		for (at = hash(b->start, b->mode) & (g->n_slots - 1); g->slots[at]; at = (at + 1) & (g->n_slots - 1))
+		for (at = hash(b->start, b->mode) & (g->n_slots - 1); g->slots[at].block; at = (at + 1) & (g->n_slots - 1))
 			;
-		g->slots[at] = b;
+		g->slots[at] = (struct ht_graph_slot){ b->start, b };
 		g->used++;
 	}
 }

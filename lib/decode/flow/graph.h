@@ -49,12 +49,18 @@ struct ht_block {
 /* Code bytes at `addr`: returns how many of `size` are there. */
 typedef size_t ht_code_read(void *arg, uint64_t addr, void *buf, size_t size);
 
+/* The address stands here, too: to pass by another block, it need not be looked at. */
+struct ht_graph_slot {
+	uint64_t         start;
+	struct ht_block *block; /* NULL = free */
+};
+
 struct ht_graph {
 	ht_code_read     *read;
 	void             *arg;
 	struct ht_block **pages;   /* HT_GRAPH_PAGE blocks each */
 	uint32_t          n_blocks, n_pages;
-	struct ht_block **slots;   /* open addressing, by start address and mode */
+	struct ht_graph_slot *slots; /* open addressing, by start address and mode */
 	size_t            n_slots, used;
 };
 

@@ -87,12 +87,14 @@ take_bit(struct ht_trip *t)
 static void
 walk_return(struct ht_trip *t)
 {
-	const struct ht_context *c = &t->walk->contexts.at[t->context];
-	uint64_t to = c->addr;
+	struct ht_context *c = &t->walk->contexts.at[t->context];
+	unsigned mode = t->block->mode;
 
 	t->context = c->below;
-	maybe_tell(t, t->block, to, HT_BR_TAKEN);
-	t->block = ht_graph_block(&t->walk->graph, to, t->block->mode);
+	maybe_tell(t, t->block, c->addr, HT_BR_TAKEN);
+	if (!c->block || c->block->end == HT_END_DEAD || c->block->mode != mode)
+		c->block = ht_graph_block(&t->walk->graph, c->addr, mode);
+	t->block = c->block;
 	take_bit(t);
 }
 
