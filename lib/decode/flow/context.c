@@ -59,15 +59,12 @@ grow(struct ht_contexts *c)
 	return 0;
 }
 
-uint32_t
-ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
+static uint32_t
+push(struct ht_contexts *c, uint32_t below, uint64_t addr, uint32_t single)
 {
 	struct ht_context *x;
-	uint32_t single = 0;
 	size_t at;
 
-	if (below && !(single = ht_context_push(c, 0, addr)))
-		return 0;
 	if (c->n * 2 >= c->n_slots && grow(c) < 0)
 		return 0;
 	for (at = hash(below, addr) & (c->n_slots - 1); c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
@@ -82,6 +79,20 @@ ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
 	*x = (struct ht_context){ .addr = addr, .below = below, .depth = c->at[below].depth + 1,
 		                  .single = single ? single : c->slots[at] };
 	return c->slots[at];
+}
+
+uint32_t
+ht_context_push_single(struct ht_contexts *c, uint32_t below, uint32_t single)
+{
+	return below ? push(c, below, c->at[single].addr, single) : single;
+}
+
+uint32_t
+ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr)
+{
+	uint32_t single = push(c, 0, addr, 0);
+
+	return single ? ht_context_push_single(c, below, single) : 0;
 }
 
 void

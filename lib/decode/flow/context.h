@@ -47,6 +47,8 @@ int  ht_contexts_init(struct ht_contexts *c);
 void ht_contexts_fini(struct ht_contexts *c);
 /* `addr` on top of `below`: its number, 0 when out of memory. */
 uint32_t ht_context_push(struct ht_contexts *c, uint32_t below, uint64_t addr);
+/* Likewise; `single` is `addr` alone. */
+uint32_t ht_context_push_single(struct ht_contexts *c, uint32_t below, uint32_t single);
 
 struct ht_return_stack {
 	uint32_t item[HT_RETURN_STACK_ROOM]; /* contexts of one address; 0 = nothing there */

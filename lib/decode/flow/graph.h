@@ -42,6 +42,7 @@ struct ht_block {
 	uint8_t  last_size; /* bytes of the last instruction */
 	uint8_t  mode;      /* 16, 32, 64 */
 	uint8_t  end;       /* enum ht_block_end */
+	uint32_t pushes;    /* of a call: the context of its return address alone; 0 = not looked up yet */
 	/* When counting: the last instruction branched to `target`, or went on to `next`. */
 	uint64_t taken, passed;
 };

@@ -135,7 +135,7 @@ uint32_t
 ht_state_behind(struct ht_states *s, struct ht_trip *t)
 {
 	struct ht_contexts *c = &t->walk->contexts;
-	uint64_t addr[KEEP_MAX];
+	uint32_t single[KEEP_MAX];
 	uint32_t kept = 0;
 	unsigned n = 0, most = keep(s);
 
@@ -144,9 +144,9 @@ ht_state_behind(struct ht_states *s, struct ht_trip *t)
 		t->context = 0;
 	}
 	for (; n < most && t->context; t->context = c->at[t->context].below)
-		addr[n++] = c->at[t->context].addr;
+		single[n++] = c->at[t->context].single;
 	while (n > 0) {
-		kept = ht_context_push(c, kept, addr[--n]);
+		kept = ht_context_push_single(c, kept, single[--n]);
 		if (!kept)
 			return 0;
 	}

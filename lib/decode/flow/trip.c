@@ -42,11 +42,15 @@ maybe_tell(struct ht_trip *t, struct ht_block *b, uint64_t to, unsigned flags)
 }
 
 static void
-push(struct ht_trip *t, const struct ht_block *b)
+push(struct ht_trip *t, struct ht_block *b)
 {
+	struct ht_contexts *c = &t->walk->contexts;
+
 	if (b->insn == HT_INSN_CALL && b->target == b->next)
 		return;
-	t->context = ht_context_push(&t->walk->contexts, t->context, b->next);
+	if (!b->pushes)
+		b->pushes = ht_context_push(c, 0, b->next);
+	t->context = b->pushes ? ht_context_push_single(c, t->context, b->pushes) : 0;
 	t->no_memory |= !t->context;
 }
 
