@@ -13,45 +13,25 @@
 #include <linux/perf_event.h>
 
 #include "container/reader.h"
+#include "container/scratch.h"
 
 #define CPU_INFO "\"cpuInfo\":{\"vendor\":\"GenuineIntel\",\"family\":6,\"model\":85,\"stepping\":4}"
 #define CLOCK    "\"tscPerfZeroConversion\":{\"timeMult\":1000,\"timeShift\":10,\"timeZero\":\"0x10\"}"
 
 static char folder[64];
 
-static void
-put_file(const char *name, const void *data, size_t n)
-{
-	char path[160];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
-}
-
 static int
 make_folder(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/hwtrace-bundle.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	return scratch_make(folder, "bundle");
 }
 
 static int
 remove_folder(void **state)
 {
-	static const char *const names[] = { "trace.json", "pt", "sw", "none" };
-	char path[160];
-
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-		unlink(path);
-	}
-	return rmdir(folder);
+	return scratch_remove(folder);
 }
 
 static int
@@ -59,7 +39,7 @@ open_text(const char *text, struct ht_container **c, struct ht_diag *diag)
 {
 	*c = NULL;
 	memset(diag, 0, sizeof(*diag));
-	put_file("trace.json", text, strlen(text));
+	scratch_put(folder, "trace.json", text, strlen(text));
 	return ht_container_open(folder, NULL, c, diag);
 }
 
@@ -74,7 +54,7 @@ test_threads(void **state)
 	const struct ht_stream *s;
 
 	(void)state;
-	put_file("pt", "abc", 3);
+	scratch_put(folder, "pt", "abc", 3);
 	assert_int_equal(open_text("{\"type\":\"intel-pt\"," CPU_INFO ",\"processes\":[{\"pid\":7,\"threads\":["
 	                           "{\"tid\":8,\"iptTrace\":\"pt\"}],\"modules\":[{\"systemPath\":\"/no/such\","
 	                           "\"loadAddress\":\"0x7000\",\"uuid\":\"0aB1-c2\"}]}]}", &c, &diag), 0);
@@ -131,8 +111,8 @@ test_cpus(void **state)
 	n += put_switch(sw + n, PERF_RECORD_SWITCH, 0, in, 2, 100);
 	n += put_switch(sw + n, PERF_RECORD_LOST, 0, lost, 6, 150);
 	n += put_switch(sw + n, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, out, 4, 200);
-	put_file("pt", "", 0);
-	put_file("sw", sw, n);
+	scratch_put(folder, "pt", "", 0);
+	scratch_put(folder, "sw", sw, n);
 	assert_int_equal(open_text(BY_CPU, &c, &diag), 0);
 	assert_int_equal(ht_container_info(c)->per_cpu, 1);
 	assert_int_equal(ht_container_info(c)->clock.zero, 16);
@@ -152,7 +132,7 @@ test_cpus(void **state)
 	for (size_t cut = 0; cut < n; cut++) {
 		int between = cut == 0 || cut == 24 || cut == 64;
 
-		put_file("sw", sw, cut);
+		scratch_put(folder, "sw", sw, cut);
 		assert_int_equal(open_text(BY_CPU, &c, &diag), between ? 0 : -HT_EFORMAT);
 		if (!between)
 			assert_string_equal(diag.field, "cpus[0].contextSwitchTrace");
@@ -171,8 +151,8 @@ test_unknown_thread(void **state)
 	struct ht_record r;
 
 	(void)state;
-	put_file("pt", "", 0);
-	put_file("sw", sw, put_switch(sw, PERF_RECORD_SWITCH, 0, in, 2, 100));
+	scratch_put(folder, "pt", "", 0);
+	scratch_put(folder, "sw", sw, put_switch(sw, PERF_RECORD_SWITCH, 0, in, 2, 100));
 	assert_int_equal(open_text(BY_CPU, &c, &diag), 0);
 	assert_int_equal(ht_container_next(c, &r), -HT_EFORMAT);
 	assert_string_equal(ht_container_diag(c)->field, "processes.threads");
@@ -241,14 +221,14 @@ test_every_prefix(void **state)
 	size_t whole = sizeof(text) - 1;
 
 	(void)state;
-	put_file("pt", "", 0);
-	put_file("sw", "", 0);
+	scratch_put(folder, "pt", "", 0);
+	scratch_put(folder, "sw", "", 0);
 	for (size_t n = 0; n < whole; n++) {
-		put_file("trace.json", text, n);
+		scratch_put(folder, "trace.json", text, n);
 		assert_int_equal(ht_container_open(folder, NULL, &c, &diag), -HT_EFORMAT);
 		assert_true(diag.text[0]);
 	}
-	put_file("trace.json", "{\"type\":nonsense}", 17);
+	scratch_put(folder, "trace.json", "{\"type\":nonsense}", 17);
 	assert_int_equal(ht_container_open(folder, NULL, &c, &diag), -HT_EFORMAT);
 	assert_int_equal(diag.has_offset, 1);
 	assert_int_equal(diag.offset, 9);

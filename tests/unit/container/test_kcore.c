@@ -18,24 +18,12 @@
 #include <hwtrace/session.h>
 
 #include "container/perf_build.h"
+#include "container/scratch.h"
 
 #define KERNEL 0xffffffff81000000ull
 #define CODE   "the kernel's code"
 
 static char folder[64];
-
-static void
-put_file(const char *name, const void *data, size_t n)
-{
-	char path[160];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
-}
 
 /* A core with one segment of code and one that has nothing in the file. */
 static size_t
@@ -72,8 +60,7 @@ make_folder(void **state)
 	struct pb b;
 
 	(void)state;
-	strcpy(folder, "/tmp/hwtrace-kcore.XXXXXX");
-	if (!mkdtemp(folder))
+	if (scratch_make(folder, "kcore") < 0)
 		return -1;
 	snprintf(path, sizeof(path), "%s/kcore_dir", folder);
 	if (mkdir(path, 0700) < 0)
@@ -81,7 +68,7 @@ make_folder(void **state)
 	pb_begin(&b, &attr, 1);
 	pb_mmap2(&b, 0, &id, KERNEL, 0x2000, 0, PROT_READ | PROT_EXEC, "[kernel.kallsyms]_text");
 	pb_finish(&b);
-	put_file("data", b.at, b.n);
+	scratch_put(folder, "data", b.at, b.n);
 	pb_free(&b);
 	return 0;
 }
@@ -89,15 +76,8 @@ make_folder(void **state)
 static int
 remove_folder(void **state)
 {
-	static const char *const names[] = { "data", "kcore_dir/kcore", "kcore_dir", "" };
-	char path[160];
-
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-		remove(path);
-	}
-	return 0;
+	return scratch_remove(folder);
 }
 
 static void
@@ -113,7 +93,7 @@ test_code(void **state)
 	unsigned maps = 0;
 
 	(void)state;
-	put_file("kcore_dir/kcore", core, n);
+	scratch_put(folder, "kcore_dir/kcore", core, n);
 	assert_int_equal(ht_container_open(folder, NULL, &c, NULL), 0);
 	for (int twice = 0; twice < 2; twice++) {
 		while (ht_container_next(c, &r) > 0)
@@ -142,7 +122,7 @@ test_every_prefix(void **state)
 		struct ht_diag diag = { 0 };
 		struct ht_container *c = NULL;
 
-		put_file("kcore_dir/kcore", core, cut);
+		scratch_put(folder, "kcore_dir/kcore", core, cut);
 		assert_int_equal(ht_container_open(folder, NULL, &c, &diag),
 		                 cut < headers ? -HT_EFORMAT : 0);
 		if (cut < headers)

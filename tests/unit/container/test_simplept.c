@@ -12,28 +12,15 @@
 #include <unistd.h>
 
 #include "container/reader.h"
+#include "container/scratch.h"
 
 static char folder[64], sideband[96];
-
-static void
-put_file(const char *name, const void *data, size_t n)
-{
-	char path[160];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
-}
 
 static int
 make_folder(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/hwtrace-simplept.XXXXXX");
-	if (!mkdtemp(folder))
+	if (scratch_make(folder, "simplept") < 0)
 		return -1;
 	snprintf(sideband, sizeof(sideband), "%s/a.b.sideband", folder);
 	return 0;
@@ -42,11 +29,8 @@ make_folder(void **state)
 static int
 remove_folder(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command) == 0 ? 0 : -1;
+	return scratch_remove(folder);
 }
 
 static int
@@ -54,7 +38,7 @@ open_text(const char *text, size_t n, struct ht_container **c, struct ht_diag *d
 {
 	*c = NULL;
 	memset(diag, 0, sizeof(*diag));
-	put_file("a.b.sideband", text, n);
+	scratch_put(folder, "a.b.sideband", text, n);
 	return ht_container_open(sideband, NULL, c, diag);
 }
 
@@ -112,12 +96,12 @@ all_of_it(void **state)
 	const struct ht_stream *s;
 
 	(void)state;
-	put_file("a.b.10", "xyz", 3);
-	put_file("a.b.2", "ab", 2);
-	put_file("a.b.3", "", 0);
-	put_file("a.b.x1", "no", 2);
-	put_file("a.4", "no", 2);
-	put_file("a.b.", "no", 2);
+	scratch_put(folder, "a.b.10", "xyz", 3);
+	scratch_put(folder, "a.b.2", "ab", 2);
+	scratch_put(folder, "a.b.3", "", 0);
+	scratch_put(folder, "a.b.x1", "no", 2);
+	scratch_put(folder, "a.4", "no", 2);
+	scratch_put(folder, "a.b.", "no", 2);
 	assert_int_equal(open_text(whole, sizeof(whole) - 1, &c, &diag), 0);
 	info = ht_container_info(c);
 	assert_string_equal(info->format, "simple-pt");
@@ -161,7 +145,7 @@ without_sizes(void **state)
 	struct ht_diag diag;
 
 	(void)state;
-	put_file("a.b.0", "ab", 2);
+	scratch_put(folder, "a.b.0", "ab", 2);
 	assert_int_equal(open_text(text, sizeof(text) - 1, &c, &diag), 0);
 	context(c, 7, 0x1000);
 	maps(c, 7, 0x55550000, 4096, 0, "/nonexistent");
@@ -189,7 +173,7 @@ bad_lines(void **state)
 	char text[256];
 
 	(void)state;
-	put_file("a.b.0", "ab", 2);
+	scratch_put(folder, "a.b.0", "ab", 2);
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct ht_container *c;
 		struct ht_diag diag;
@@ -214,7 +198,7 @@ every_prefix(void **state)
 	unsigned opened = 0;
 
 	(void)state;
-	put_file("a.b.0", "ab", 2);
+	scratch_put(folder, "a.b.0", "ab", 2);
 	for (size_t n = 0; n < sizeof(whole); n++) {
 		struct ht_container *c;
 		struct ht_diag diag;
